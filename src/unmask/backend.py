@@ -1,0 +1,270 @@
+"""Picks PyTorch, JAX or TensorFlow before Keras is imported, and is the only module that names them.
+
+Everything that Keras does not offer on all three backends lives here: compiling a function of a model,
+gradients, a fused linear map, looking at a tensor on the host, and reading the frameworks' own checkpoint files.
+"""
+
+import importlib.metadata
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unmask.errors import UserError
+
+Tensor = Any
+"""A tensor of whichever backend is in use, or a NumPy array."""
+
+BACKENDS = ("torch", "jax", "tensorflow")
+"""In the order of preference on a CPU: PyTorch needs no compilation and is fastest there."""
+
+_ACCELERATED_JAX = ("jax_cuda13_plugin", "jax_cuda12_plugin", "jax_rocm7_plugin", "libtpu")
+
+
+def installed() -> list[str]:
+    """The backends that can be imported, in the order of preference on this machine."""
+    found = [name for name in BACKENDS if importlib.util.find_spec(name) is not None]
+    if "jax" in found and any(importlib.util.find_spec(plugin) for plugin in _ACCELERATED_JAX):
+        found.sort(key=lambda name: name != "jax")
+    return found
+
+
+def choose(name: str | None = None) -> str:
+    """Fixes the backend of this process: `name`, else KERAS_BACKEND, else the best one installed.
+
+    Keras reads its backend once, when it is first imported; a later wish for another one is refused.
+    """
+    if name is not None and name not in BACKENDS:
+        raise UserError(f"There is no backend {name!r}; choose one of {', '.join(BACKENDS)}.")
+    if "keras" in sys.modules:
+        return _already_chosen(name)
+    wanted = name or os.environ.get("KERAS_BACKEND") or next(iter(installed()), None)
+    if wanted is None:
+        raise UserError("No backend is installed; run: pip install 'unmask[torch]' (or [jax], or [tensorflow]).")
+    if wanted not in BACKENDS:
+        raise UserError(f"KERAS_BACKEND is {wanted!r}; unmask runs on {', '.join(BACKENDS)}.")
+    if importlib.util.find_spec(wanted) is None:
+        raise UserError(f"The {wanted} backend is not installed; run: pip install 'unmask[{wanted}]'.")
+    os.environ["KERAS_BACKEND"] = wanted
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    return wanted
+
+
+def _already_chosen(name: str | None) -> str:
+    running = current()
+    if name is not None and name != running:
+        raise UserError(
+            f"Keras already runs on {running} in this process, so {name} cannot be had any more; "
+            f"set KERAS_BACKEND={name} or load the first model with backend={name!r}."
+        )
+    return running
+
+
+def current() -> str:
+    """The backend that Keras runs on."""
+    import keras
+
+    return str(keras.backend.backend())
+
+
+def versions() -> dict[str, str | None]:
+    """The installed version of every package that matters to a bug report; None where one is missing."""
+    packages = ("keras", "torch", "jax", "tensorflow", "tensorflow-cpu", "numpy", "tokenizers", "safetensors")
+    return {package: _version(package) for package in (*packages, "huggingface_hub", "transformers")}
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def devices() -> list[str]:
+    """The devices that the chosen backend sees, such as `cpu` or `cuda:0 NVIDIA A100`."""
+    if current() == "torch":
+        import torch
+
+        cuda = [f"cuda:{i} {torch.cuda.get_device_name(i)}" for i in range(torch.cuda.device_count())]
+        return [*cuda, "mps"] if torch.backends.mps.is_available() else [*cuda, "cpu"]
+    if current() == "jax":
+        import jax
+
+        return [f"{device.platform}:{device.id} {device.device_kind}" for device in jax.devices()]
+    import tensorflow as tf
+
+    return [device.name for device in tf.config.list_physical_devices()]
+
+
+def threads() -> int:
+    """How many threads the chosen backend computes with."""
+    if current() == "torch":
+        import torch
+
+        return int(torch.get_num_threads())
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# --- what Keras does not offer on all three -------------------------------------------------------
+
+
+def linear(x: Tensor, kernel: Tensor, bias: Tensor | None) -> Tensor:
+    """`x @ kernel + bias`; on PyTorch in one fused call, which saves a pass over the result."""
+    from keras import ops
+
+    if current() == "torch":
+        import torch
+
+        bias = None if bias is None else ops.convert_to_tensor(bias)
+        return torch.nn.functional.linear(x, ops.convert_to_tensor(kernel).T, bias)
+    product = ops.matmul(x, kernel)
+    return product if bias is None else ops.add(product, bias)
+
+
+def on_host(x: Tensor) -> np.ndarray | None:
+    """The values of `x` if looking at them costs nothing (NumPy, or a concrete tensor on the CPU), else None."""
+    if x is None or isinstance(x, np.ndarray):
+        return x
+    if isinstance(x, list | tuple):
+        return np.asarray(x)
+    look = {"torch": _torch_on_host, "jax": _jax_on_host, "tensorflow": _tensorflow_on_host}[current()]
+    return look(x)
+
+
+def _torch_on_host(x: Tensor) -> np.ndarray | None:
+    import torch
+
+    if not isinstance(x, torch.Tensor) or x.device.type != "cpu" or torch.compiler.is_compiling():
+        return None
+    return np.asarray(x.detach().numpy())
+
+
+def _jax_on_host(x: Tensor) -> np.ndarray | None:
+    import jax
+
+    if not isinstance(x, jax.Array) or isinstance(x, jax.core.Tracer):
+        return None
+    return np.asarray(x) if all(device.platform == "cpu" for device in x.devices()) else None
+
+
+def _tensorflow_on_host(x: Tensor) -> np.ndarray | None:
+    return x.numpy() if hasattr(x, "numpy") and "CPU" in x.device else None
+
+
+def compiled(model: Any, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`function`, which may call `model`, made fast for repeated prediction; arrays in, tensors out.
+
+    PyTorch runs it without recording gradients; JAX and TensorFlow compile it once for each shape.
+    """
+    import keras
+
+    if current() == "torch":
+        import torch
+
+        @torch.inference_mode()
+        def on_tensors(*args: Tensor) -> Tensor:
+            return function(*keras.tree.map_structure(keras.ops.convert_to_tensor, args))
+
+        return on_tensors
+    if current() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.function(function, reduce_retracing=True)
+    import jax
+
+    # The weights go in as arguments: as constants of the compiled program they would be held twice.
+    @jax.jit
+    def run(values: list[Tensor], *args: Tensor) -> Tensor:
+        with keras.StatelessScope(state_mapping=list(zip(model.variables, values, strict=True))):
+            return function(*args)
+
+    return lambda *args: run([variable.value for variable in model.variables], *args)
+
+
+def loss_and_gradients(model: Any, loss: Callable[[], Tensor]) -> tuple[float, dict[str, np.ndarray]]:
+    """The scalar `loss()` and its gradient for each trainable variable of `model`, by the variable's path."""
+    variables = model.trainable_variables
+    differentiate = {"torch": _torch_gradients, "jax": _jax_gradients, "tensorflow": _tensorflow_gradients}[current()]
+    value, gradients = differentiate(variables, loss)
+    return float(value), {
+        variable.path: np.zeros(variable.shape, np.float32) if gradient is None else np.asarray(gradient)
+        for variable, gradient in zip(variables, gradients, strict=True)
+    }
+
+
+def _torch_gradients(variables: list[Any], loss: Callable[[], Tensor]) -> tuple[Tensor, list[Tensor]]:
+    import torch
+
+    value = loss()
+    return value.detach(), list(torch.autograd.grad(value, [v.value for v in variables], allow_unused=True))
+
+
+def _tensorflow_gradients(variables: list[Any], loss: Callable[[], Tensor]) -> tuple[Tensor, list[Tensor]]:
+    import tensorflow as tf
+
+    with tf.GradientTape() as tape:
+        value = loss()
+    gradients = tape.gradient(value, [v.value for v in variables])
+    return value, [None if g is None else tf.convert_to_tensor(g) for g in gradients]
+
+
+def _jax_gradients(variables: list[Any], loss: Callable[[], Tensor]) -> tuple[Tensor, list[Tensor]]:
+    import jax
+    import keras
+
+    def of_values(values: list[Tensor]) -> Tensor:
+        with keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True))):
+            return loss()
+
+    value, gradients = jax.jit(jax.value_and_grad(of_values))([v.value for v in variables])
+    return value, list(gradients)
+
+
+# --- the frameworks' own files, read for the import commands only --------------------------------
+
+
+def read_torch_file(path: Path) -> dict[str, Any]:
+    """A `.pt` or `.bin` file through the unpickler that builds tensors and plain containers only."""
+    _need("torch", f"to read {path.name}")
+    import argparse
+    import pickle
+
+    import torch
+
+    try:
+        # fairseq keeps its training options in a Namespace, which is plain data too.
+        with torch.serialization.safe_globals([argparse.Namespace]):
+            return dict(torch.load(path, map_location="cpu", weights_only=True, mmap=False))
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, TypeError) as error:
+        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+        raise UserError(
+            f"{path} cannot be read as a file of tensors ({reason}); it is damaged, or holds Python objects "
+            "that unmask will not run."
+        ) from error
+
+
+def read_tensorflow_checkpoint(prefix: Path) -> Iterator[tuple[str, np.ndarray]]:
+    """Every (name, array) of a TensorFlow checkpoint such as `bert_model.ckpt`."""
+    _need("tensorflow", f"to read {prefix.name}")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    import tensorflow as tf
+
+    try:
+        reader = tf.train.load_checkpoint(str(prefix))
+        names = sorted(reader.get_variable_to_shape_map())
+        for name in names:
+            yield name, reader.get_tensor(name)
+    except (tf.errors.OpError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0][:200]
+        raise UserError(
+            f"{prefix} cannot be read as a TensorFlow checkpoint ({reason}); it is incomplete or damaged."
+        ) from error
+
+
+def _need(package: str, purpose: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        raise UserError(f"{package} is needed {purpose}; run: pip install 'unmask[{package}]'.")

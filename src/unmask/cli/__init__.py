@@ -1,0 +1,25 @@
+"""The command line: one file a verb, all of them thin. A user's mistake is one sentence and exit code 2."""
+
+import sys
+
+from unmask.cli.app import app
+from unmask.errors import UserError
+
+__all__ = ["app", "main"]
+
+
+def main() -> None:
+    """The entry point of the `unmask` command."""
+    try:
+        app()
+    except (UserError, OSError) as error:
+        if "--debug" in sys.argv:
+            raise
+        print(f"Error: {_sentence(error)}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    return str(error)

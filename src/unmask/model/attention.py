@@ -1,0 +1,136 @@
+"""Attention: "Attention Is All You Need" (Vaswani et al. 2017), section 3.2."""
+
+import math
+from collections.abc import Callable, Iterator
+
+import keras
+from keras import ops
+
+from unmask.backend import Tensor
+from unmask.config import ModelConfig
+from unmask.model.linear import Linear
+
+KeysValues = tuple[Tensor, Tensor]
+"""Projected keys and values, each of shape BMHK; kept between the steps of a decoder, they are its cache."""
+
+
+def allowed_to_attend(
+    attend_BM: Tensor | None = None, documents_BL: Tensor | None = None, *, causal_length: int | None = None
+) -> Tensor | None:
+    """The one place where masks are made: a boolean tensor that broadcasts to BHLM, True = may be attended.
+
+    Args:
+        attend_BM: True where the memory holds a token, False where it is padding.
+        documents_BL: a number for each token; tokens with different numbers never see each other.
+        causal_length: the length of a sequence in which no token sees a later one.
+    """
+    masks = []
+    if attend_BM is not None:
+        masks.append(ops.cast(attend_BM, "bool")[:, None, None, :])
+    if documents_BL is not None:
+        masks.append(ops.equal(documents_BL[:, None, :, None], documents_BL[:, None, None, :]))
+    if causal_length is not None:
+        order_L = ops.arange(causal_length)
+        masks.append((order_L[:, None] >= order_L[None, :])[None, None, :, :])
+    if not masks:
+        return None
+    allowed = masks[0]
+    for mask in masks[1:]:
+        allowed = ops.logical_and(allowed, mask)
+    return allowed
+
+
+def scaled_dot_product_attention(
+    query_BLHK: Tensor,
+    key_BMHK: Tensor,
+    value_BMHK: Tensor,
+    allowed: Tensor | None = None,
+    *,
+    dropout: Callable[[Tensor], Tensor] | None = None,
+    with_weights: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """softmax(QKᵀ / √d_k) V (equation 1), and the weights α_BHLM where they are asked for.
+
+    Without weights and dropout the backend's fused kernel computes it; both ways agree, and a row that may
+    attend to nothing gives zeros in both.
+    """
+    if dropout is None and not with_weights:
+        output_BLHK = ops.dot_product_attention(query_BLHK, key_BMHK, value_BMHK, mask=allowed)
+        if allowed is None:
+            return output_BLHK, None
+        something_BLHK = ops.any(allowed, axis=-1)[..., None]  # B1L1, and the output is BLHK
+        return ops.where(ops.transpose(something_BLHK, (0, 2, 1, 3)), output_BLHK, 0.0), None
+
+    scores_BHLM = ops.einsum("blhk,bmhk->bhlm", query_BLHK, key_BMHK) / math.sqrt(query_BLHK.shape[-1])
+    weights_BHLM = masked_softmax(scores_BHLM, allowed)
+    dropped_BHLM = weights_BHLM if dropout is None else dropout(weights_BHLM)
+    return ops.einsum("bhlm,bmhk->blhk", dropped_BHLM, value_BMHK), weights_BHLM
+
+
+def masked_softmax(scores_BHLM: Tensor, allowed: Tensor | None) -> Tensor:
+    """Softmax over the memory, in float32; what is not allowed gets weight 0, even if that is everything."""
+    scores = ops.cast(scores_BHLM, "float32")
+    if allowed is None:
+        return ops.cast(ops.softmax(scores, axis=-1), scores_BHLM.dtype)
+    weights = ops.softmax(ops.where(allowed, scores, -1e30), axis=-1)
+    return ops.cast(ops.where(allowed, weights, 0.0), scores_BHLM.dtype)
+
+
+class MultiHeadAttention(keras.layers.Layer):
+    """MultiHead(Q, K, V) = Concat(head_1 … head_h) W_O (section 3.2.2): self-, causal and cross-attention."""
+
+    def __init__(self, config: ModelConfig, seeds: Iterator[int], *, name: str) -> None:
+        super().__init__(name=name)
+        self.n_heads, self.d_head = config.n_heads, config.d_head
+        self.query = Linear(config.d_model, config.d_model, name="query")  # W_Q of all heads, side by side
+        self.key = Linear(config.d_model, config.d_model, name="key")
+        self.value = Linear(config.d_model, config.d_model, name="value")
+        self.out = Linear(config.d_model, config.d_model, name="out")
+        self.weight_dropout = keras.layers.Dropout(config.attention_dropout, seed=next(seeds), name="weight_dropout")
+
+    def build(self) -> None:
+        """Makes the variables."""
+        for projection in (self.query, self.key, self.value, self.out):
+            projection.build()
+
+    def call(
+        self,
+        query_BLD: Tensor,
+        memory_BMD: Tensor | None = None,
+        allowed: Tensor | None = None,
+        with_weights: bool = False,
+        training: bool | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attends from each query to the memory, which is the queries themselves in self-attention."""
+        memory_BMD = query_BLD if memory_BMD is None else memory_BMD
+        return self.attend(query_BLD, self.project(memory_BMD), allowed, with_weights=with_weights, training=training)
+
+    def project(self, memory_BMD: Tensor) -> KeysValues:
+        """K = X W_K and V = X W_V, split into heads."""
+        return self._heads(self.key(memory_BMD)), self._heads(self.value(memory_BMD))
+
+    def attend(
+        self,
+        query_BLD: Tensor,
+        keys_values: KeysValues,
+        allowed: Tensor | None,
+        *,
+        with_weights: bool = False,
+        training: bool | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attention over keys and values that are projected already, as they are in a cache."""
+        drops = bool(training) and self.weight_dropout.rate > 0
+        output_BLHK, weights_BHLM = scaled_dot_product_attention(
+            self._heads(self.query(query_BLD)),
+            *keys_values,
+            allowed,
+            dropout=(lambda weights: self.weight_dropout(weights, training=True)) if drops else None,
+            with_weights=with_weights,
+        )
+        batch, length = ops.shape(output_BLHK)[:2]
+        concatenated_BLD = ops.reshape(output_BLHK, (batch, length, self.n_heads * self.d_head))
+        return self.out(concatenated_BLD), weights_BHLM if with_weights else None
+
+    def _heads(self, projected_BLD: Tensor) -> Tensor:
+        batch, length = ops.shape(projected_BLD)[:2]
+        return ops.reshape(projected_BLD, (batch, length, self.n_heads, self.d_head))

@@ -1,0 +1,128 @@
+"""BERT (Devlin et al. 2018) and its descendants: an encoder with a head.
+
+RoBERTa, XLM-R, CamemBERT, DistilBERT and MiniLM are configurations of it: they differ in vocabulary, positions,
+segments and the form of the classification head, never in the encoder's layers.
+"""
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from unmask.backend import Tensor
+from unmask.config import ModelConfig
+from unmask.errors import UserError
+from unmask.model.checks import check_tokens
+from unmask.model.encoder import Encoder
+from unmask.model.heads import make_head
+from unmask.model.initialize import Weights, drawn, filled_with, seeds_from
+
+
+class Bert(keras.Model):
+    """An encoder and one head. Call it with NumPy arrays or the backend's tensors; see `call`.
+
+    Args:
+        config: what to build; `config.family` must not be "transformer".
+        head: one of `unmask.model.heads.HEADS`.
+        seed: of the initial weights and of dropout.
+        weights: where the values come from; drawn at random if not given.
+    """
+
+    def __init__(
+        self, config: ModelConfig, head: str = "encoder", *, seed: int, weights: Weights | None = None
+    ) -> None:
+        if config.family == "transformer":
+            raise UserError("A transformer has a decoder; build it with unmask.model.Transformer.")
+        super().__init__(name="bert")
+        seeds = seeds_from(seed)
+        self.config, self.head_name = config, head
+        self.encoder = Encoder(config, seeds)
+        self.head = make_head(head, config, seeds)
+        with filled_with(weights or drawn(config, seed), self):
+            self.build()
+
+    def build(self) -> None:
+        """Makes the variables."""
+        self.encoder.build()
+        if self.head is not None:
+            self.head.build()
+
+    def __call__(self, ids_BL: Tensor, *args: Any, **kwargs: Any) -> Any:
+        """Checks what came, then computes; see `call`."""
+        check_tokens(
+            self.config,
+            ids_BL,
+            kwargs.get("segments_BL", args[0] if args else None),
+            kwargs.get("documents_BL"),
+        )
+        return super().__call__(
+            _as_array(ids_BL), *map(_as_array, args), **{k: _as_array(v) for k, v in kwargs.items()}
+        )
+
+    def call(
+        self,
+        ids_BL: Tensor,
+        segments_BL: Tensor | None = None,
+        attend_BL: Tensor | None = None,
+        documents_BL: Tensor | None = None,
+        predict_BP: Tensor | None = None,
+        training: bool | None = None,
+    ) -> Any:
+        """What the head makes of the encoder's hidden states.
+
+        Args:
+            ids_BL: token ids; for the head `choose` ids_BNL, the N choices of each example.
+            segments_BL: 0 for the first text of a pair, 1 for the second; all 0 if not given.
+            attend_BL: True for tokens, False for padding; if not given, whatever is not `pad_id`.
+            documents_BL: documents packed into one row stay apart and each starts at its first position.
+            predict_BP: the masked language model is evaluated at these positions only.
+            training: whether dropout is on.
+
+        Returns:
+            `encoder` hidden_BLD · `pooler` (hidden_BLD, pooled_BD) · `mlm` logits_BPV · `nsp` logits_B2 ·
+            `mlm+nsp` both · `classify` logits_BC · `tag` logits_BLC · `read` (start_BL, end_BL) · `choose` logits_BN
+        """
+        choices = ops.shape(ids_BL)[:2] if self.head_name == "choose" else None
+        if choices is not None:
+            ids_BL, segments_BL, attend_BL = map(_flat, (ids_BL, segments_BL, attend_BL))
+        hidden_BLD, _ = self.encoder(
+            ids_BL, segments_BL=segments_BL, attend_BL=attend_BL, documents_BL=documents_BL, training=training
+        )
+        if self.head is None:
+            return hidden_BLD
+        if self.head_name in ("mlm", "mlm+nsp"):
+            return self.head(hidden_BLD, tokens_VD=self.encoder.embeddings.tokens.embeddings, predict_BP=predict_BP)
+        logits = self.head(hidden_BLD, training=training) if _has_dropout(self.head_name) else self.head(hidden_BLD)
+        return logits if choices is None else ops.reshape(logits, choices)
+
+    def attention_weights(
+        self, ids_BL: Tensor, segments_BL: Tensor | None = None, attend_BL: Tensor | None = None
+    ) -> np.ndarray:
+        """Every layer's and head's weights α: an array of shape (layers, B, H, L, L); each row sums to 1."""
+        check_tokens(self.config, ids_BL, segments_BL)
+        _, weights = self.encoder(
+            _as_array(ids_BL),
+            segments_BL=_as_array(segments_BL),
+            attend_BL=_as_array(attend_BL),
+            with_weights=True,
+            training=False,
+        )
+        return np.stack([ops.convert_to_numpy(weights_BHLL) for weights_BHLL in weights])
+
+
+def _has_dropout(head: str) -> bool:
+    return head in ("classify", "tag", "read", "choose")
+
+
+def _flat(x_BNL: Tensor | None) -> Tensor | None:
+    return None if x_BNL is None else ops.reshape(x_BNL, (-1, ops.shape(x_BNL)[-1]))
+
+
+def _as_array(x: Any) -> Any:
+    """Lists become arrays; narrow integers are widened, since not every backend indexes with them."""
+    if isinstance(x, list):
+        x = np.asarray(x)
+    if isinstance(x, np.ndarray) and x.dtype.kind in "iu":
+        return x.astype(np.int32)
+    return x

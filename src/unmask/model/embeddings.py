@@ -1,0 +1,129 @@
+"""Embeddings: tokens, segments and positions.
+
+Sinusoidal positions: Vaswani et al. 2017, section 3.5. Token + segment + position: Devlin et al. 2018 (BERT),
+figure 2. Positions that start after the padding index: RoBERTa (Liu et al. 2019), as fairseq made it.
+"""
+
+import math
+from collections.abc import Iterator
+
+import keras
+import numpy as np
+from keras import ops
+
+from unmask.backend import Tensor
+from unmask.config import ModelConfig
+
+
+def sinusoidal_positions(n_positions: int, d_model: int, *, halves: bool) -> np.ndarray:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)).
+
+    With `halves`, all sines come first and then all cosines, as Marian's models were trained.
+    """
+    angles = np.arange(n_positions)[:, None] / 10000 ** (np.arange(0, d_model, 2) / d_model)
+    table = np.empty((n_positions, d_model), np.float32)
+    if halves:
+        table[:, : d_model // 2], table[:, d_model // 2 :] = np.sin(angles), np.cos(angles)
+    else:
+        table[:, 0::2], table[:, 1::2] = np.sin(angles), np.cos(angles)
+    return table
+
+
+def position_ids(ids_BL: Tensor, *, after_pad: int | None, documents_BL: Tensor | None) -> Tensor:
+    """The row of the position table for each token, counted from 0 in every document.
+
+    Args:
+        ids_BL: token ids.
+        after_pad: RoBERTa's padding index: positions start behind it, padding keeps it and is not counted.
+        documents_BL: which document a token belongs to; without it a row is one document.
+
+    Example: with after_pad=1, ids [[0, 7, 8, 2, 1, 1]] have the positions [[2, 3, 4, 5, 1, 1]].
+    """
+    length = ops.shape(ids_BL)[1]
+    counted_BL = (
+        ops.ones_like(ids_BL) if after_pad is None else ops.cast(ops.not_equal(ids_BL, after_pad), ids_BL.dtype)
+    )
+    if documents_BL is None:
+        nth_BL = ops.cumsum(counted_BL, axis=1)
+    else:
+        order_L = ops.arange(length)
+        earlier_BLL = ops.logical_and(
+            ops.equal(documents_BL[:, :, None], documents_BL[:, None, :]),
+            order_L[:, None] >= order_L[None, :],
+        )
+        nth_BL = ops.sum(ops.where(earlier_BLL, counted_BL[:, None, :], 0), axis=-1)
+    return nth_BL - 1 if after_pad is None else nth_BL * counted_BL + after_pad
+
+
+class Embeddings(keras.layers.Layer):
+    """Token + segment + position, then LayerNorm (BERT) and dropout."""
+
+    def __init__(self, config: ModelConfig, seeds: Iterator[int], *, name: str = "embeddings") -> None:
+        super().__init__(name=name)
+        self.config = config
+        self.tokens = _table(config.vocab_size, config.d_model, "tokens")
+        self.segments = _table(config.n_segments, config.d_model, "segments") if config.n_segments else None
+        self.positions = Positions(config)
+        self.norm = (
+            keras.layers.LayerNormalization(epsilon=config.norm_eps, name="norm") if config.embedding_norm else None
+        )
+        self.dropout = keras.layers.Dropout(config.dropout, seed=next(seeds), name="dropout")
+
+    def build(self) -> None:
+        """Makes the variables."""
+        for part in (self.tokens, self.segments):
+            if part is not None:
+                part.build((None, None))
+        self.positions.build()
+        if self.norm is not None:
+            self.norm.build((None, None, self.config.d_model))
+
+    def call(
+        self,
+        ids_BL: Tensor,
+        segments_BL: Tensor | None = None,
+        documents_BL: Tensor | None = None,
+        start: Tensor | int = 0,
+        training: bool | None = None,
+    ) -> Tensor:
+        """Embeds tokens whose first one stands at position `start` (a decoder goes on from there)."""
+        config = self.config
+        after_pad = config.pad_id if config.positions_after_pad else None
+        hidden_BLD = self.tokens(ids_BL)
+        if config.embedding_scale:
+            hidden_BLD = hidden_BLD * math.sqrt(config.d_model)
+        if self.segments is not None:
+            hidden_BLD = hidden_BLD + self.segments(ops.zeros_like(ids_BL) if segments_BL is None else segments_BL)
+        hidden_BLD = hidden_BLD + self.positions(
+            position_ids(ids_BL, after_pad=after_pad, documents_BL=documents_BL) + start
+        )
+        if self.norm is not None:
+            hidden_BLD = self.norm(hidden_BLD)
+        return self.dropout(hidden_BLD, training=training)
+
+
+class Positions(keras.layers.Layer):
+    """The position table: learned, or the sinusoids, which are computed and not stored."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(name="positions")
+        self.config = config
+        self.n_rows = config.max_positions + config.first_position
+        self.learned = config.positions == "learned"
+
+    def build(self) -> None:
+        """Makes the table."""
+        shape = (self.n_rows, self.config.d_model)
+        if self.learned:
+            self.embeddings = self.add_weight(shape=shape, initializer="zeros", name="embeddings")
+        else:
+            halves = self.config.positions == "sinusoidal_halves"
+            self.embeddings = sinusoidal_positions(*shape, halves=halves)
+
+    def call(self, positions_BL: Tensor) -> Tensor:
+        """Looks the rows up."""
+        return ops.take(ops.convert_to_tensor(self.embeddings, self.compute_dtype), positions_BL, axis=0)
+
+
+def _table(n_rows: int, d_model: int, name: str) -> keras.layers.Embedding:
+    return keras.layers.Embedding(n_rows, d_model, embeddings_initializer="zeros", name=name)

@@ -1,0 +1,71 @@
+"""The encoder stack: Vaswani et al. 2017, section 3.1; with BERT's embeddings, it is BERT's and RoBERTa's."""
+
+from collections.abc import Iterator
+
+import keras
+from keras import ops
+
+from unmask.backend import Tensor
+from unmask.config import ModelConfig
+from unmask.model.attention import allowed_to_attend
+from unmask.model.embeddings import Embeddings
+from unmask.model.layers import EncoderLayer
+
+
+class Encoder(keras.layers.Layer):
+    """Embeddings and N identical layers; a pre-norm stack ends with one more LayerNorm."""
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        seeds: Iterator[int],
+        *,
+        embeddings: Embeddings | None = None,
+        name: str = "encoder",
+    ) -> None:
+        super().__init__(name=name)
+        self.config = config
+        self.embeddings = Embeddings(config, seeds) if embeddings is None else embeddings
+        self.stack = [EncoderLayer(config, seeds, name=f"layer_{i}") for i in range(config.n_layers)]
+        self.norm = (
+            keras.layers.LayerNormalization(epsilon=config.norm_eps, name="norm") if config.norm == "pre" else None
+        )
+
+    def build(self) -> None:
+        """Makes the variables; shared embeddings are built by their owner."""
+        if not self.embeddings.built:
+            self.embeddings.build()
+        for layer in self.stack:
+            layer.build()
+        if self.norm is not None:
+            self.norm.build((None, None, self.config.d_model))
+
+    def call(
+        self,
+        ids_BL: Tensor,
+        segments_BL: Tensor | None = None,
+        attend_BL: Tensor | None = None,
+        documents_BL: Tensor | None = None,
+        with_weights: bool = False,
+        training: bool | None = None,
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Hidden states of the last layer, and each layer's attention weights where asked for.
+
+        Args:
+            ids_BL: token ids.
+            segments_BL: 0 for the first text of a pair, 1 for the second; all 0 if not given.
+            attend_BL: True for tokens, False for padding; if not given, whatever is not `pad_id`.
+            documents_BL: documents packed into one row stay apart and each starts at its first position.
+            with_weights: whether the attention weights are wanted.
+            training: whether dropout is on.
+        """
+        attend_BL = ops.not_equal(ids_BL, self.config.pad_id) if attend_BL is None else attend_BL
+        allowed = allowed_to_attend(attend_BL, documents_BL)
+        hidden_BLD = self.embeddings(ids_BL, segments_BL=segments_BL, documents_BL=documents_BL, training=training)
+        weights = []
+        for layer in self.stack:
+            hidden_BLD, weights_BHLL = layer(hidden_BLD, allowed=allowed, with_weights=with_weights, training=training)
+            weights.append(weights_BHLL)
+        if self.norm is not None:
+            hidden_BLD = self.norm(hidden_BLD)
+        return hidden_BLD, weights if with_weights else []

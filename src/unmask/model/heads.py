@@ -1,0 +1,212 @@
+"""Heads: what stands on an encoder. BERT (Devlin et al. 2018), sections 3.1 and 4; RoBERTa (Liu et al. 2019).
+
+The names are those of the tasks: `mlm` masked language model, `nsp` next-sentence prediction, `classify` a text,
+`tag` its tokens, `read` an answer from it, `choose` among several; `pooler` and `encoder` are no task's.
+"""
+
+from collections.abc import Iterator
+
+import keras
+from keras import ops
+
+from unmask.backend import Tensor, linear
+from unmask.config import ModelConfig
+from unmask.errors import UserError
+from unmask.model.layers import activate
+from unmask.model.linear import Linear
+
+
+class Pooler(keras.layers.Layer):
+    """tanh(W h_[CLS] + b): BERT's summary of a text (DistilBERT has ReLU in its place)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(name="pooler")
+        self.relu = config.family == "distilbert"
+        self.dense = Linear(config.d_model, config.d_model, name="dense")
+
+    def build(self) -> None:
+        """Makes the variables."""
+        self.dense.build()
+
+    def call(self, first_BD: Tensor) -> Tensor:
+        """Applied to the hidden state of the first token."""
+        pooled_BD = self.dense(first_BD)
+        return ops.relu(pooled_BD) if self.relu else ops.tanh(pooled_BD)
+
+
+class Head(keras.layers.Layer):
+    """What all heads share: built from the configuration alone, fed with the encoder's last hidden states."""
+
+    def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
+        super().__init__(name="head")
+        self.config = config
+        rate = config.dropout if config.classifier_dropout is None else config.classifier_dropout
+        self.dropout = keras.layers.Dropout(rate, seed=next(seeds), name="dropout")
+
+    def build(self) -> None:
+        """Makes the variables of every part."""
+        for part in (getattr(self, name, None) for name in ("pooler", "masked_lm", "next_sentence", "dense")):
+            if part is not None:
+                part.build()
+
+
+class PoolerHead(Head):
+    """Hidden states and the pooled first token: what `BertModel` gives."""
+
+    def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
+        super().__init__(config, seeds)
+        self.pooler = Pooler(config)
+
+    def call(self, hidden_BLD: Tensor) -> tuple[Tensor, Tensor]:
+        """(hidden_BLD, pooled_BD)."""
+        return hidden_BLD, self.pooler(hidden_BLD[:, 0])
+
+
+class MaskedLM(keras.layers.Layer):
+    """Logits over the vocabulary: a linear map, GELU and LayerNorm, then the token embeddings as output weights."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(name="masked_lm")
+        self.config = config
+        self.dense = Linear(config.d_model, config.d_model, name="dense")
+        self.norm = keras.layers.LayerNormalization(epsilon=config.norm_eps, name="norm")
+
+    def build(self) -> None:
+        """Makes the variables; the output weights are the embeddings' own."""
+        self.dense.build()
+        self.norm.build((None, None, self.config.d_model))
+        self.bias = self.add_weight(shape=(self.config.vocab_size,), initializer="zeros", name="bias")
+
+    def call(self, hidden_BLD: Tensor, tokens_VD: Tensor, predict_BP: Tensor | None = None) -> Tensor:
+        """Logits at the given positions only, logits_BPV, or at every position, logits_BLV."""
+        if predict_BP is not None:
+            hidden_BLD = take_positions(hidden_BLD, predict_BP)
+        transformed = self.norm(activate(self.dense(hidden_BLD), self.config.activation))
+        return linear(transformed, ops.transpose(tokens_VD), self.bias)
+
+
+def take_positions(hidden_BLD: Tensor, positions_BP: Tensor) -> Tensor:
+    """hidden_BPD, the hidden states at the given positions of each row."""
+    batch, length, width = ops.shape(hidden_BLD)
+    rows_B1 = ops.arange(batch, dtype=positions_BP.dtype)[:, None] * length
+    flat_ND = ops.reshape(hidden_BLD, (batch * length, width))
+    return ops.take(flat_ND, rows_B1 + positions_BP, axis=0)
+
+
+class MaskedLMHead(Head):
+    """The masked language model alone, as RoBERTa is pretrained."""
+
+    def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
+        super().__init__(config, seeds)
+        self.masked_lm = MaskedLM(config)
+
+    def call(self, hidden_BLD: Tensor, tokens_VD: Tensor, predict_BP: Tensor | None = None) -> Tensor:
+        """Logits over the vocabulary."""
+        return self.masked_lm(hidden_BLD, tokens_VD, predict_BP)
+
+
+class NextSentenceHead(Head):
+    """Does the second text follow the first? logits_B2: it follows, it does not."""
+
+    def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
+        super().__init__(config, seeds)
+        self.pooler = Pooler(config)
+        self.next_sentence = Linear(config.d_model, 2, name="next_sentence")
+
+    def call(self, hidden_BLD: Tensor) -> Tensor:
+        """logits_B2."""
+        return self.next_sentence(self.pooler(hidden_BLD[:, 0]))
+
+
+class PretrainingHead(Head):
+    """Masked language model and next-sentence prediction together, as BERT is pretrained."""
+
+    def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
+        super().__init__(config, seeds)
+        self.masked_lm = MaskedLM(config)
+        self.pooler = Pooler(config)
+        self.next_sentence = Linear(config.d_model, 2, name="next_sentence")
+
+    def call(self, hidden_BLD: Tensor, tokens_VD: Tensor, predict_BP: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """(logits over the vocabulary, logits_B2 of the next sentence)."""
+        next_B2 = self.next_sentence(self.pooler(hidden_BLD[:, 0]))
+        return self.masked_lm(hidden_BLD, tokens_VD, predict_BP), next_B2
+
+
+class ClassificationHead(Head):
+    """A class for a text. BERT: pooler, dropout, linear. RoBERTa's form has one more dropout, in front."""
+
+    def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
+        super().__init__(config, seeds)
+        self.drops_first = config.family in ("roberta", "xlm-roberta", "camembert")
+        self.pooler = Pooler(config)
+        self.dense = Linear(config.d_model, config.n_classes, name="dense")
+
+    def call(self, hidden_BLD: Tensor, training: bool | None = None) -> Tensor:
+        """logits_BC."""
+        first_BD = hidden_BLD[:, 0]
+        if self.drops_first:
+            first_BD = self.dropout(first_BD, training=training)
+        return self.dense(self.dropout(self.pooler(first_BD), training=training))
+
+
+class TaggingHead(Head):
+    """A class for every token."""
+
+    def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
+        super().__init__(config, seeds)
+        self.dense = Linear(config.d_model, config.n_classes, name="dense")
+
+    def call(self, hidden_BLD: Tensor, training: bool | None = None) -> Tensor:
+        """logits_BLC."""
+        return self.dense(self.dropout(hidden_BLD, training=training))
+
+
+class AnswerSpanHead(Head):
+    """Where an answer starts and where it ends (BERT, section 4.2)."""
+
+    def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
+        super().__init__(config, seeds)
+        self.drops = config.family == "distilbert"
+        self.dense = Linear(config.d_model, 2, name="dense")
+
+    def call(self, hidden_BLD: Tensor, training: bool | None = None) -> tuple[Tensor, Tensor]:
+        """(start logits_BL, end logits_BL)."""
+        if self.drops:
+            hidden_BLD = self.dropout(hidden_BLD, training=training)
+        logits_BL2 = self.dense(hidden_BLD)
+        return logits_BL2[..., 0], logits_BL2[..., 1]
+
+
+class MultipleChoiceHead(Head):
+    """One score for each choice (BERT, section 4.4); the rows are the choices of all examples, one after another."""
+
+    def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
+        super().__init__(config, seeds)
+        self.pooler = Pooler(config)
+        self.dense = Linear(config.d_model, 1, name="dense")
+
+    def call(self, hidden_BLD: Tensor, training: bool | None = None) -> Tensor:
+        """logits_B of as many choices as there are rows."""
+        return self.dense(self.dropout(self.pooler(hidden_BLD[:, 0]), training=training))[:, 0]
+
+
+HEADS: dict[str, type[Head] | None] = {
+    "encoder": None,
+    "pooler": PoolerHead,
+    "mlm": MaskedLMHead,
+    "nsp": NextSentenceHead,
+    "mlm+nsp": PretrainingHead,
+    "classify": ClassificationHead,
+    "tag": TaggingHead,
+    "read": AnswerSpanHead,
+    "choose": MultipleChoiceHead,
+}
+
+
+def make_head(name: str, config: ModelConfig, seeds: Iterator[int]) -> Head | None:
+    """The head of that name for this configuration; None for a bare encoder."""
+    if name not in HEADS:
+        raise UserError(f"There is no head {name!r}; there are {', '.join(HEADS)}.")
+    kind = HEADS[name]
+    return None if kind is None else kind(config, seeds)

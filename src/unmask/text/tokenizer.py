@@ -1,0 +1,177 @@
+"""Tokenizer: text → ids with character offsets, single texts and pairs, and back."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tokenizers
+
+from unmask import sources
+from unmask.errors import UserError
+from unmask.text.build import byte_level_bpe, read_merges, wordpiece
+
+_CLASSES = {"WordPiece": "BertTokenizer", "BPE": "RobertaTokenizer", "Unigram": "XLMRobertaTokenizer"}
+_ROLES = {
+    "pad_token": ("<pad>", "[PAD]"),
+    "unk_token": ("<unk>", "[UNK]"),
+    "mask_token": ("<mask>", "[MASK]"),
+    "cls_token": ("<s>", "[CLS]"),
+    "sep_token": ("</s>", "[SEP]"),
+}
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """One encoded text or pair of texts."""
+
+    ids: list[int]
+    segments: list[int]
+    tokens: list[str]
+    offsets: list[tuple[int, int]]
+    """For each token, where it stands in its text, in characters; (0, 0) for special tokens."""
+    words: list[int | None]
+    """For each token, the number of its word in its text; None for special tokens."""
+    texts: list[int | None]
+    """For each token, 0 or 1: which text of a pair it comes from; None for special tokens."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Encoded texts as arrays, padded to the longest."""
+
+    ids_BL: np.ndarray
+    segments_BL: np.ndarray
+    attend_BL: np.ndarray
+
+
+class Tokenizer:
+    """A Rust tokenizer with the names of its special tokens.
+
+    Args:
+        rust: the tokenizer of the `tokenizers` library.
+        settings: the content of tokenizer_config.json.
+    """
+
+    def __init__(self, rust: tokenizers.Tokenizer, settings: dict[str, Any] | None = None) -> None:
+        self.rust = rust
+        # A folder may carry the padding and cutting of some earlier program; here both are said at each call.
+        self.rust.no_padding()
+        self.rust.no_truncation()
+        kind = type(rust.model).__name__
+        self.settings = {"tokenizer_class": _CLASSES.get(kind, "PreTrainedTokenizerFast"), **(settings or {})}
+        for role, candidates in _ROLES.items():
+            found = next((token for token in candidates if rust.token_to_id(token) is not None), None)
+            if found is not None and not self.settings.get(role):
+                self.settings[role] = found
+        self.n_ids = max(rust.get_vocab(with_added_tokens=True).values(), default=-1) + 1
+
+    def __repr__(self) -> str:
+        return f"Tokenizer({type(self.rust.model).__name__}, {self.n_ids} ids)"
+
+    def _id_of(self, role: str) -> int | None:
+        token = self.settings.get(role)
+        token = token.get("content") if isinstance(token, dict) else token
+        return None if token is None else self.rust.token_to_id(token)
+
+    @property
+    def pad_id(self) -> int:
+        """The id of padding."""
+        return self._needed("pad_token")
+
+    @property
+    def mask_id(self) -> int:
+        """The id of the mask."""
+        return self._needed("mask_token")
+
+    def _needed(self, role: str) -> int:
+        found = self._id_of(role)
+        if found is None:
+            raise UserError(f"This tokenizer has no {role}; add it to tokenizer_config.json.")
+        return found
+
+    def encode(self, text: str, pair: str | None = None) -> Encoding:
+        """One text, or a pair, with the special tokens that the model expects around them."""
+        return _encoding(self.rust.encode(text, pair))
+
+    def encode_many(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[Encoding]:
+        """Many texts at once, on all cores."""
+        inputs: Sequence[Any] = texts if pairs is None else list(zip(texts, pairs, strict=True))
+        return [_encoding(encoded) for encoded in self.rust.encode_batch(inputs)]
+
+    def batch(
+        self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, max_length: int | None = None
+    ) -> Batch:
+        """Arrays for a model. A text of more than `max_length` tokens is an error, never cut without a word."""
+        encoded = self.encode_many(texts, pairs)
+        lengths = [len(encoding.ids) for encoding in encoded]
+        longest = max(lengths, default=0)
+        if max_length is not None and longest > max_length:
+            raise UserError(
+                f"Text {lengths.index(longest) + 1} of {len(texts)} has {longest} tokens, but this model reads "
+                f"{max_length}; shorten it or split it into windows."
+            )
+        ids_BL = np.full((len(encoded), longest), self.pad_id, np.int32)
+        segments_BL = np.zeros((len(encoded), longest), np.int32)
+        for row, encoding in enumerate(encoded):
+            ids_BL[row, : lengths[row]] = encoding.ids
+            segments_BL[row, : lengths[row]] = encoding.segments
+        attend_BL = np.arange(longest)[None, :] < np.array(lengths, int).reshape(-1, 1)
+        return Batch(ids_BL, segments_BL, attend_BL)
+
+    def decode(self, ids: Iterable[int], *, keep_special: bool = False) -> str:
+        """The text of these ids."""
+        return str(self.rust.decode([int(i) for i in ids], skip_special_tokens=not keep_special))
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Writes tokenizer.json, tokenizer_config.json and the vocabulary files that older programs read."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.rust.save(str(folder / "tokenizer.json"))
+        text = json.dumps(self.settings, indent=2, ensure_ascii=False)
+        (folder / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
+        if type(self.rust.model).__name__ in ("WordPiece", "BPE"):
+            self.rust.model.save(str(folder))
+
+
+def _encoding(encoded: tokenizers.Encoding) -> Encoding:
+    return Encoding(
+        encoded.ids, encoded.type_ids, encoded.tokens, encoded.offsets, encoded.word_ids, encoded.sequence_ids
+    )
+
+
+def load_tokenizer(source: str | os.PathLike[str]) -> Tokenizer:
+    """Loads the tokenizer of a model folder, `hf:owner/name` or `py:package/path`."""
+    folder = sources.resolve(source)
+    settings = _settings(folder)
+    if (folder / "tokenizer.json").is_file():
+        try:
+            return Tokenizer(tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")), settings)
+        except Exception as error:  # noqa: BLE001  (the Rust library raises bare Exceptions)
+            raise UserError(f"{folder / 'tokenizer.json'} is damaged or of an unknown format ({error}).") from None
+    if (folder / "vocab.txt").is_file():
+        vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
+        return Tokenizer(wordpiece(vocabulary, lowercase=bool(settings.get("do_lower_case", True))), settings)
+    if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
+        ids = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+        return Tokenizer(
+            byte_level_bpe(ids, read_merges((folder / "merges.txt").read_text(encoding="utf-8"))), settings
+        )
+    raise UserError(
+        f"{folder} has no tokenizer.json, nor vocab.txt, nor vocab.json with merges.txt, so it has no tokenizer "
+        "that unmask reads."
+    )
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    path = folder / "tokenizer_config.json"
+    if not path.is_file():
+        return {}
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{path} is not valid JSON ({error}).") from None
+    return dict(settings) if isinstance(settings, dict) else {}
