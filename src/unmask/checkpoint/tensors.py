@@ -118,6 +118,7 @@ def published_together(folder: Path) -> Iterator[Path]:
     """
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file, so no model can be written there; name another folder.")
+    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     scratch = folder / f".saving-{os.getpid()}"
     scratch.mkdir(exist_ok=True)
@@ -128,6 +129,8 @@ def published_together(folder: Path) -> Iterator[Path]:
         for left in scratch.glob("*"):
             left.unlink()
         scratch.rmdir()
+        if is_new and not any(folder.iterdir()):  # nothing came of it
+            folder.rmdir()
 
 
 def _publish(scratch: Path, folder: Path) -> None:

@@ -68,6 +68,8 @@ class MaskedLM(keras.layers.Layer):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(name="masked_lm")
         self.config = config
+        # RoBERTa's head has GELU whatever its layers have; fairseq and Hugging Face agree in that.
+        self.activation = "gelu" if config.positions_after_pad else config.activation
         self.dense = Linear(config.d_model, config.d_model, name="dense")
         self.norm = keras.layers.LayerNormalization(epsilon=config.norm_eps, name="norm")
 
@@ -81,7 +83,7 @@ class MaskedLM(keras.layers.Layer):
         """Logits at the given positions only, logits_BPV, or at every position, logits_BLV."""
         if predict_BP is not None:
             hidden_BLD = take_positions(hidden_BLD, predict_BP)
-        transformed = self.norm(activate(self.dense(hidden_BLD), self.config.activation))
+        transformed = self.norm(activate(self.dense(hidden_BLD), self.activation))
         return linear(transformed, ops.transpose(tokens_VD), self.bias)
 
 

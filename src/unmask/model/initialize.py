@@ -40,17 +40,22 @@ def filled_with(weights: Weights, model: keras.Model) -> Iterator[None]:
         values = weights(model.variables)
         for variable in model.variables:
             if variable.path in values:
-                variable._initializer = _Value(values[variable.path])
+                variable._initializer = _Value(values[variable.path], by_columns=variable.path.endswith("kernel"))
 
 
 class _Value:
-    """An initializer that gives one value."""
+    """An initializer that gives one value.
 
-    def __init__(self, value: Callable[[], np.ndarray]) -> None:
-        self.value = value
+    Kernels are laid out column by column, wherever they come from. PyTorch keeps that layout: its matrix products and
+    gradients then need no transposition, and a loaded model rounds exactly as the one that was saved.
+    """
+
+    def __init__(self, value: Callable[[], np.ndarray], *, by_columns: bool) -> None:
+        self.value, self.by_columns = value, by_columns
 
     def __call__(self, shape: tuple[int, ...], dtype: str | None = None) -> np.ndarray:
-        return self.value().reshape(shape).astype(dtype, copy=False)
+        value = self.value().reshape(shape).astype(dtype, copy=False)
+        return np.asfortranarray(value) if self.by_columns else np.ascontiguousarray(value)
 
 
 def drawn(config: ModelConfig, seed: int) -> Weights:

@@ -63,13 +63,17 @@ class CachedDecoding:
 class UncachedDecoding:
     """Computes every prefix anew: slow, simple, and what the cache is tested against."""
 
-    def __init__(self, model: Transformer, source_BM: np.ndarray, *, beams: int) -> None:
+    def __init__(self, model: Transformer, source_BM: np.ndarray, *, beams: int, max_length: int) -> None:
         self.model, self.source_RM = model, np.repeat(source_BM, beams, axis=0)
+        # Always of full length, so that the backends compile once; causality hides what is not written yet.
+        self.target_RL = np.full((len(self.source_RM), max_length), model.config.pad_id, np.int32)
 
     def next(self, prefix_RL: np.ndarray) -> np.ndarray:
         """See Decoding."""
-        logits_RLV = self.model(self.source_RM, prefix_RL, training=False)
-        return ops.convert_to_numpy(ops.log_softmax(ops.cast(logits_RLV[:, -1], "float32"), axis=-1))
+        length = prefix_RL.shape[1]
+        self.target_RL[:, :length] = prefix_RL
+        logits_RLV = ops.convert_to_numpy(self.model(self.source_RM, self.target_RL, training=False))
+        return ops.convert_to_numpy(ops.log_softmax(logits_RLV[:, length - 1].astype(np.float32), axis=-1))
 
     def reorder(self, rows_R: np.ndarray) -> None:
         """See Decoding: there is nothing to reorder, the prefixes say it all."""
@@ -201,9 +205,8 @@ def _start(
     if not 1 <= max_length <= config.max_positions:
         raise UserError(f"max_length is {max_length}; this model writes 1 to {config.max_positions} tokens.")
     source_BM = np.asarray(source_BM, np.int32)
-    if use_cache:
-        return source_BM, CachedDecoding(model, source_BM, beams=beams, max_length=max_length)
-    return source_BM, UncachedDecoding(model, source_BM, beams=beams)
+    kind = CachedDecoding if use_cache else UncachedDecoding
+    return source_BM, kind(model, source_BM, beams=beams, max_length=max_length)
 
 
 def _without_padding(logs_RV: np.ndarray, pad_id: int) -> np.ndarray:

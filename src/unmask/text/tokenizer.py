@@ -153,7 +153,7 @@ def load_tokenizer(source: str | os.PathLike[str]) -> Tokenizer:
         except Exception as error:  # noqa: BLE001  (the Rust library raises bare Exceptions)
             raise UserError(f"{folder / 'tokenizer.json'} is damaged or of an unknown format ({error}).") from None
     if (folder / "vocab.txt").is_file():
-        vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
+        vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
         return Tokenizer(wordpiece(vocabulary, lowercase=bool(settings.get("do_lower_case", True))), settings)
     if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
         ids = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
