@@ -17,6 +17,10 @@ def arrays(*shapes, seed=0):
     return [generator.standard_normal(shape).astype(np.float32) for shape in shapes]
 
 
+def tensor(x):
+    return ops.convert_to_tensor(x)
+
+
 def numpy(x):
     return ops.convert_to_numpy(x)
 
@@ -122,22 +126,22 @@ def test_multi_head_is_concat_of_heads_times_w_o(attention):
         weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
         heads.append(weights @ v[..., part])
     expected = np.concatenate(heads, -1) @ numpy(attention.out.kernel) + numpy(attention.out.bias)
-    output, weights = attention(x)
+    output, weights = attention(tensor(x))
     assert weights is None
     np.testing.assert_allclose(numpy(output), expected, atol=1e-5)
 
 
 def test_cross_attention_reads_the_memory(attention):
     x, memory, other = arrays((2, 4, 12), (2, 6, 12), (2, 6, 12))
-    output, weights = attention(x, memory, with_weights=True)
+    output, weights = attention(tensor(x), tensor(memory), with_weights=True)
     assert tuple(output.shape) == (2, 4, 12)
     assert tuple(weights.shape) == (2, 3, 4, 6)
-    again, _ = attention(x, other)
+    again, _ = attention(tensor(x), tensor(other))
     assert not np.allclose(numpy(output), numpy(again))
 
 
 def test_dropout_of_weights_in_training_only(attention):
-    (x,) = arrays((2, 4, 12))
+    x = tensor(*arrays((2, 4, 12)))
     evaluated = numpy(attention(x, training=False)[0])
     trained = [numpy(attention(x, training=True)[0]) for _ in range(2)]
     np.testing.assert_array_equal(evaluated, numpy(attention(x, training=False)[0]))

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import ml_dtypes  # noqa: F401  (gives NumPy the bfloat16 that safetensors reads into)
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from unmask import backend
 from unmask.errors import UserError
 
 WEIGHTS = "model.safetensors"
@@ -35,11 +35,10 @@ class TensorFiles:
                     self._file_of[name], self._type_of[name] = path, header.get_dtype()
 
     def read(self, name: str) -> np.ndarray:
-        """One tensor as float32. The file is opened anew each time: pages of a mapped file count as memory."""
+        """One tensor as float32."""
         if self._type_of[name] not in _FLOATS:
             raise UserError(f"{name} in {self._file_of[name].name} is {self._type_of[name]}, not floating point.")
-        with _opened(self._file_of[name]) as file:
-            return np.asarray(file.get_tensor(name)).astype(np.float32, copy=False)
+        return backend.read_safetensor(self._file_of[name], name)
 
     def stored_bytes(self) -> int:
         """The size of all files together."""

@@ -3,12 +3,11 @@
 import math
 from collections.abc import Callable, Iterator
 
-import keras
 from keras import ops
 
-from unmask.backend import Tensor
+from unmask.backend import Tensor, fused_attention, reshape
 from unmask.config import ModelConfig
-from unmask.model.linear import Linear
+from unmask.model.direct import Dropout, Linear, Part
 
 KeysValues = tuple[Tensor, Tensor]
 """Projected keys and values, each of shape BMHK; kept between the steps of a decoder, they are its cache."""
@@ -55,11 +54,7 @@ def scaled_dot_product_attention(
     attend to nothing gives zeros in both.
     """
     if dropout is None and not with_weights:
-        output_BLHK = ops.dot_product_attention(query_BLHK, key_BMHK, value_BMHK, mask=allowed)
-        if allowed is None:
-            return output_BLHK, None
-        something_BLHK = ops.any(allowed, axis=-1)[..., None]  # B1L1, and the output is BLHK
-        return ops.where(ops.transpose(something_BLHK, (0, 2, 1, 3)), output_BLHK, 0.0), None
+        return fused_attention(query_BLHK, key_BMHK, value_BMHK, allowed), None
 
     scores_BHLM = ops.einsum("blhk,bmhk->bhlm", query_BLHK, key_BMHK) / math.sqrt(query_BLHK.shape[-1])
     weights_BHLM = masked_softmax(scores_BHLM, allowed)
@@ -76,7 +71,7 @@ def masked_softmax(scores_BHLM: Tensor, allowed: Tensor | None) -> Tensor:
     return ops.cast(ops.where(allowed, weights, 0.0), scores_BHLM.dtype)
 
 
-class MultiHeadAttention(keras.layers.Layer):
+class MultiHeadAttention(Part):
     """MultiHead(Q, K, V) = Concat(head_1 … head_h) W_O (section 3.2.2): self-, causal and cross-attention."""
 
     def __init__(self, config: ModelConfig, seeds: Iterator[int], *, name: str) -> None:
@@ -86,7 +81,7 @@ class MultiHeadAttention(keras.layers.Layer):
         self.key = Linear(config.d_model, config.d_model, name="key")
         self.value = Linear(config.d_model, config.d_model, name="value")
         self.out = Linear(config.d_model, config.d_model, name="out")
-        self.weight_dropout = keras.layers.Dropout(config.attention_dropout, seed=next(seeds), name="weight_dropout")
+        self.weight_dropout = Dropout(config.attention_dropout, next(seeds), name="weight_dropout")
 
     def build(self) -> None:
         """Makes the variables."""
@@ -128,9 +123,9 @@ class MultiHeadAttention(keras.layers.Layer):
             with_weights=with_weights,
         )
         batch, length = ops.shape(output_BLHK)[:2]
-        concatenated_BLD = ops.reshape(output_BLHK, (batch, length, self.n_heads * self.d_head))
+        concatenated_BLD = reshape(output_BLHK, (batch, length, self.n_heads * self.d_head))
         return self.out(concatenated_BLD), weights_BHLM if with_weights else None
 
     def _heads(self, projected_BLD: Tensor) -> Tensor:
         batch, length = ops.shape(projected_BLD)[:2]
-        return ops.reshape(projected_BLD, (batch, length, self.n_heads, self.d_head))
+        return reshape(projected_BLD, (batch, length, self.n_heads, self.d_head))

@@ -8,6 +8,7 @@ from keras import ops
 from unmask.backend import Tensor
 from unmask.config import ModelConfig
 from unmask.model.attention import KeysValues, allowed_to_attend
+from unmask.model.direct import LayerNorm
 from unmask.model.embeddings import Embeddings
 from unmask.model.layers import DecoderLayer
 
@@ -22,16 +23,14 @@ class Decoder(keras.layers.Layer):
         self.config = config
         self.embeddings = embeddings
         self.stack = [DecoderLayer(config, seeds, name=f"layer_{i}") for i in range(config.n_decoder_layers)]
-        self.norm = (
-            keras.layers.LayerNormalization(epsilon=config.norm_eps, name="norm") if config.norm == "pre" else None
-        )
+        self.norm = LayerNorm(config.d_model, config.norm_eps, name="norm") if config.norm == "pre" else None
 
     def build(self) -> None:
         """Makes the variables; the embeddings belong to the Transformer."""
         for layer in self.stack:
             layer.build()
         if self.norm is not None:
-            self.norm.build((None, None, self.config.d_model))
+            self.norm.build()
 
     def call(
         self,

@@ -7,12 +7,12 @@ figure 2. Positions that start after the padding index: RoBERTa (Liu et al. 2019
 import math
 from collections.abc import Iterator
 
-import keras
 import numpy as np
 from keras import ops
 
 from unmask.backend import Tensor
 from unmask.config import ModelConfig
+from unmask.model.direct import Dropout, LayerNorm, Part, Table
 
 
 def sinusoidal_positions(n_positions: int, d_model: int, *, halves: bool) -> np.ndarray:
@@ -55,28 +55,23 @@ def position_ids(ids_BL: Tensor, *, after_pad: int | None, documents_BL: Tensor 
     return nth_BL - 1 if after_pad is None else nth_BL * counted_BL + after_pad
 
 
-class Embeddings(keras.layers.Layer):
+class Embeddings(Part):
     """Token + segment + position, then LayerNorm (BERT) and dropout."""
 
     def __init__(self, config: ModelConfig, seeds: Iterator[int], *, name: str = "embeddings") -> None:
         super().__init__(name=name)
         self.config = config
-        self.tokens = _table(config.vocab_size, config.d_model, "tokens")
-        self.segments = _table(config.n_segments, config.d_model, "segments") if config.n_segments else None
+        self.tokens = Table(config.vocab_size, config.d_model, name="tokens")
+        self.segments = Table(config.n_segments, config.d_model, name="segments") if config.n_segments else None
         self.positions = Positions(config)
-        self.norm = (
-            keras.layers.LayerNormalization(epsilon=config.norm_eps, name="norm") if config.embedding_norm else None
-        )
-        self.dropout = keras.layers.Dropout(config.dropout, seed=next(seeds), name="dropout")
+        self.norm = LayerNorm(config.d_model, config.norm_eps, name="norm") if config.embedding_norm else None
+        self.dropout = Dropout(config.dropout, next(seeds), name="dropout")
 
     def build(self) -> None:
         """Makes the variables."""
-        for part in (self.tokens, self.segments):
+        for part in (self.tokens, self.segments, self.positions, self.norm):
             if part is not None:
-                part.build((None, None))
-        self.positions.build()
-        if self.norm is not None:
-            self.norm.build((None, None, self.config.d_model))
+                part.build()
 
     def call(
         self,
@@ -102,7 +97,7 @@ class Embeddings(keras.layers.Layer):
         return self.dropout(hidden_BLD, training=training)
 
 
-class Positions(keras.layers.Layer):
+class Positions(Part):
     """The position table: learned, or the sinusoids, which are computed and not stored."""
 
     def __init__(self, config: ModelConfig) -> None:
@@ -123,7 +118,3 @@ class Positions(keras.layers.Layer):
     def call(self, positions_BL: Tensor) -> Tensor:
         """Looks the rows up."""
         return ops.take(ops.convert_to_tensor(self.embeddings, self.compute_dtype), positions_BL, axis=0)
-
-
-def _table(n_rows: int, d_model: int, name: str) -> keras.layers.Embedding:
-    return keras.layers.Embedding(n_rows, d_model, embeddings_initializer="zeros", name=name)

@@ -6,17 +6,16 @@ The names are those of the tasks: `mlm` masked language model, `nsp` next-senten
 
 from collections.abc import Iterator
 
-import keras
 from keras import ops
 
 from unmask.backend import Tensor, linear
 from unmask.config import ModelConfig
 from unmask.errors import UserError
+from unmask.model.direct import Dropout, LayerNorm, Linear, Part
 from unmask.model.layers import activate
-from unmask.model.linear import Linear
 
 
-class Pooler(keras.layers.Layer):
+class Pooler(Part):
     """tanh(W h_[CLS] + b): BERT's summary of a text (DistilBERT has ReLU in its place)."""
 
     def __init__(self, config: ModelConfig) -> None:
@@ -34,14 +33,14 @@ class Pooler(keras.layers.Layer):
         return ops.relu(pooled_BD) if self.relu else ops.tanh(pooled_BD)
 
 
-class Head(keras.layers.Layer):
+class Head(Part):
     """What all heads share: built from the configuration alone, fed with the encoder's last hidden states."""
 
     def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
         super().__init__(name="head")
         self.config = config
         rate = config.dropout if config.classifier_dropout is None else config.classifier_dropout
-        self.dropout = keras.layers.Dropout(rate, seed=next(seeds), name="dropout")
+        self.dropout = Dropout(rate, next(seeds), name="dropout")
 
     def build(self) -> None:
         """Makes the variables of every part."""
@@ -62,7 +61,7 @@ class PoolerHead(Head):
         return hidden_BLD, self.pooler(hidden_BLD[:, 0])
 
 
-class MaskedLM(keras.layers.Layer):
+class MaskedLM(Part):
     """Logits over the vocabulary: a linear map, GELU and LayerNorm, then the token embeddings as output weights."""
 
     def __init__(self, config: ModelConfig) -> None:
@@ -71,12 +70,12 @@ class MaskedLM(keras.layers.Layer):
         # RoBERTa's head has GELU whatever its layers have; fairseq and Hugging Face agree in that.
         self.activation = "gelu" if config.positions_after_pad else config.activation
         self.dense = Linear(config.d_model, config.d_model, name="dense")
-        self.norm = keras.layers.LayerNormalization(epsilon=config.norm_eps, name="norm")
+        self.norm = LayerNorm(config.d_model, config.norm_eps, name="norm")
 
     def build(self) -> None:
         """Makes the variables; the output weights are the embeddings' own."""
         self.dense.build()
-        self.norm.build((None, None, self.config.d_model))
+        self.norm.build()
         self.bias = self.add_weight(shape=(self.config.vocab_size,), initializer="zeros", name="bias")
 
     def call(self, hidden_BLD: Tensor, tokens_VD: Tensor, predict_BP: Tensor | None = None) -> Tensor:

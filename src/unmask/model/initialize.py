@@ -15,6 +15,8 @@ from typing import Any
 import keras
 import numpy as np
 
+from unmask import backend
+from unmask.backend import Tensor
 from unmask.config import ModelConfig
 
 Weights = Callable[[Sequence[Any]], Mapping[str, Callable[[], np.ndarray]]]
@@ -53,9 +55,9 @@ class _Value:
     def __init__(self, value: Callable[[], np.ndarray], *, by_columns: bool) -> None:
         self.value, self.by_columns = value, by_columns
 
-    def __call__(self, shape: tuple[int, ...], dtype: str | None = None) -> np.ndarray:
+    def __call__(self, shape: tuple[int, ...], dtype: str | None = None) -> Tensor:
         value = self.value().reshape(shape).astype(dtype, copy=False)
-        return np.asfortranarray(value) if self.by_columns else np.ascontiguousarray(value)
+        return backend.adopt(np.asfortranarray(value) if self.by_columns else np.ascontiguousarray(value))
 
 
 def drawn(config: ModelConfig, seed: int) -> Weights:

@@ -6,13 +6,12 @@ is the later variant that trains deep stacks more easily (Xiong et al. 2020).
 
 from collections.abc import Iterator
 
-import keras
 from keras import ops
 
 from unmask.backend import Tensor
 from unmask.config import ModelConfig
 from unmask.model.attention import KeysValues, MultiHeadAttention
-from unmask.model.linear import Linear
+from unmask.model.direct import Dropout, LayerNorm, Linear, Part
 
 
 def activate(x: Tensor, activation: str) -> Tensor:
@@ -22,14 +21,14 @@ def activate(x: Tensor, activation: str) -> Tensor:
     return ops.relu(x) if activation == "relu" else ops.silu(x)
 
 
-class FeedForward(keras.layers.Layer):
+class FeedForward(Part):
     """FFN(x) = f(x W_1 + b_1) W_2 + b_2, applied to each position alike."""
 
     def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
         super().__init__(name="feed_forward")
         self.activation = config.activation
         self.inner = Linear(config.d_model, config.d_ff, name="inner")
-        self.dropout = keras.layers.Dropout(config.activation_dropout, seed=next(seeds), name="dropout")
+        self.dropout = Dropout(config.activation_dropout, next(seeds), name="dropout")
         self.outer = Linear(config.d_ff, config.d_model, name="outer")
 
     def build(self) -> None:
@@ -43,18 +42,18 @@ class FeedForward(keras.layers.Layer):
         return self.outer(self.dropout(inner_BLF, training=training))
 
 
-class Sublayer(keras.layers.Layer):
+class Sublayer(Part):
     """The residual connection, dropout and LayerNorm around a sub-layer, post-norm or pre-norm."""
 
     def __init__(self, config: ModelConfig, seeds: Iterator[int], *, name: str) -> None:
         super().__init__(name=name)
-        self.pre, self.d_model = config.norm == "pre", config.d_model
-        self.norm = keras.layers.LayerNormalization(epsilon=config.norm_eps, name="norm")
-        self.dropout = keras.layers.Dropout(config.dropout, seed=next(seeds), name="dropout")
+        self.pre = config.norm == "pre"
+        self.norm = LayerNorm(config.d_model, config.norm_eps, name="norm")
+        self.dropout = Dropout(config.dropout, next(seeds), name="dropout")
 
     def build(self) -> None:
         """Makes the variables."""
-        self.norm.build((None, None, self.d_model))
+        self.norm.build()
 
     def before(self, x_BLD: Tensor) -> Tensor:
         """What the sub-layer reads."""
@@ -66,7 +65,7 @@ class Sublayer(keras.layers.Layer):
         return summed_BLD if self.pre else self.norm(summed_BLD)
 
 
-class EncoderLayer(keras.layers.Layer):
+class EncoderLayer(Part):
     """Self-attention, then the feed-forward network."""
 
     def __init__(self, config: ModelConfig, seeds: Iterator[int], *, name: str) -> None:
@@ -98,7 +97,7 @@ class EncoderLayer(keras.layers.Layer):
         return self.around_feed_forward.after(x, fed, training), weights_BHLL
 
 
-class DecoderLayer(keras.layers.Layer):
+class DecoderLayer(Part):
     """Causal self-attention, attention to the encoder's output, then the feed-forward network."""
 
     def __init__(self, config: ModelConfig, seeds: Iterator[int], *, name: str) -> None:

@@ -1,0 +1,46 @@
+"""Timing for noisy machines: the contestants take turns, and what counts is the ratio within a turn."""
+
+import json
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def take_turns(contestants: dict[str, Callable[[], object]], *, rounds: int) -> dict[str, list[float]]:
+    """Seconds of each contestant in each round, after one round for warming up that is not counted."""
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for turn in range(rounds + 1):
+        for name, function in contestants.items():
+            start = time.perf_counter()
+            function()
+            if turn:
+                seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def ratio(ours: list[float], peer: list[float]) -> float:
+    """The median over the rounds of our time by the peer's: below 1 we are faster."""
+    return statistics.median(a / b for a, b in zip(ours, peer, strict=True))
+
+
+def in_its_own_process(script: str, *arguments: str, environment: dict[str, str]) -> dict:
+    """Runs a script that prints one line of JSON at its end, and gives that."""
+    command = [sys.executable, script, *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if ran.returncode:
+        sys.exit(f"{' '.join(arguments)} failed:\n{ran.stderr}")
+    return json.loads(ran.stdout.strip().splitlines()[-1])
+
+
+def machine() -> str:
+    """What a figure was measured on."""
+    cpu = platform.processor() or platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        names = [line.split(":")[1].strip() for line in information.read_text().splitlines() if "model name" in line]
+        cpu = f"{len(names)} × {names[0]}" if names else cpu
+    return f"{cpu}, Python {platform.python_version()}"
