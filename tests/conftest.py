@@ -8,7 +8,7 @@ import pytest
 from unmask import backend
 from unmask.errors import UserError
 
-NEEDS_A_BACKEND = ("model/*", "checkpoint/test_folder.py", "checkpoint/test_real_weights.py")
+NEEDS_A_BACKEND = ("model/*", "checkpoint/test_folder.py", "checkpoint/test_real_weights.py", "checkpoint/test_fit.py")
 
 
 def pytest_addoption(parser):

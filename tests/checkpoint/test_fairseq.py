@@ -466,7 +466,7 @@ def _number(content):
         (_untied, r"lm_head\.weight differs from the token embeddings"),
         (_unknown, r"does not have: encoder\.sentence_encoder\.layers\.0\.adapter\.weight"),
         (_one_lost, r"lacks 1 of the model's tensors: roberta\.encoder\.layer\.1\.output\.dense\.bias"),
-        (_misshapen, r"roberta\.encoder\.layer\.1\.output\.dense\.bias is 3 and must be 16"),
+        (_misshapen, r"roberta\.encoder\.layer\.1\.output\.dense\.bias is 3 where the configuration asks for 16"),
         (lambda content: content["model"].update({7: torch.zeros(2)}), "a tensor named 7, where a text is needed"),
         (_skip_a_layer, r"lacks 16 of the model's tensors: roberta\.encoder\.layer\.1"),
         (_number, "is a int, where a dense tensor is needed"),

@@ -149,7 +149,7 @@ def test_a_missing_head_is_made_and_said(tmp_path, caplog):
         "classifier.out_proj.bias",
     ]
     assert "masked-LM head" in model.report.unused
-    assert "New and untrained" in caplog.text
+    assert "new and untrained" in caplog.text
     assert tuple(model(np.array([[0, 5, 2]])).shape) == (1, 2)
     other = load_model(tmp_path, "classify", classes=["neg", "pos"], seed=2)
     assert not np.array_equal(numpy(model.head.dense.kernel), numpy(other.head.dense.kernel))
@@ -174,13 +174,13 @@ def damaged(tmp_path, change):
 
 def test_missing_encoder_tensors_are_listed(tmp_path):
     damaged(tmp_path, lambda tensors: tensors.pop("bert.encoder.layer.1.output.dense.weight"))
-    with pytest.raises(UserError, match=r"lacks 1 tensors of the encoder: bert.encoder.layer.1.output.dense.weight"):
+    with pytest.raises(UserError, match=r"lacks 1 of the encoder's tensors: bert.encoder.layer.1.output.dense.weight"):
         load_model(tmp_path)
 
 
 def test_wrong_shapes_are_listed(tmp_path):
     damaged(tmp_path, lambda t: t.update({"bert.embeddings.word_embeddings.weight": np.zeros((7, 16), np.float32)}))
-    with pytest.raises(UserError, match=r"word_embeddings.weight is 7 × 16 where config.json asks for 60 × 16"):
+    with pytest.raises(UserError, match=r"word_embeddings.weight is 7 × 16 where the configuration asks for 60 × 16"):
         load_model(tmp_path)
 
 

@@ -276,7 +276,7 @@ def test_a_real_vocabulary_gives_the_published_tokenizer(shared, tmp_path):
         ({"cls/predictions/transform/dense/bias": None}, r"lacks 1 of .*: cls\.predictions\.transform\.dense\.bias"),
         (
             {"bert/encoder/layer_1/intermediate/dense/kernel": np.zeros((16, 5), np.float32)},
-            r"layer\.1\.intermediate\.dense\.weight is 5 × 16 and must be 32 × 16",
+            r"layer\.1\.intermediate\.dense\.weight is 5 × 16 where the configuration asks for 32 × 16",
         ),
     ],
 )

@@ -201,8 +201,11 @@ def _set(folder, **changes):
         (lambda folder: (folder / "config.json").unlink(), r"has no config\.json, so it is no model folder"),
         (lambda folder: (folder / "config.json").write_text("{"), "is not valid JSON"),
         (lambda folder: _set(folder, model_type="gpt2"), "model_type 'gpt2'; unmask reads bert"),
-        (lambda folder: _set(folder, num_hidden_layers=3), "lacks 16 of the model's tensors"),
-        (lambda folder: _set(folder, vocab_size=61), r"word_embeddings\.weight is 60 × 16 and must be 61 × 16"),
+        (lambda folder: _set(folder, num_hidden_layers=3), "lacks 16 of the encoder's tensors"),
+        (
+            lambda folder: _set(folder, vocab_size=61),
+            r"word_embeddings\.weight is 60 × 16 where the configuration asks for 61 × 16",
+        ),
         (
             lambda folder: (folder / "pytorch_model.bin").unlink(),
             r"has no pytorch_model\.bin and no pytorch_model\.bin\.",

@@ -8,6 +8,7 @@ from typing import Any
 
 from unmask import sources
 from unmask.checkpoint import config_json, names
+from unmask.checkpoint.fit import fit
 from unmask.checkpoint.folder import check_vocabulary, read_config
 from unmask.checkpoint.tensors import TensorFiles
 from unmask.config import ModelConfig
@@ -40,13 +41,15 @@ def describe(source: str | os.PathLike[str], *, length: int | None = None) -> di
     folder = sources.resolve(source)
     config, raw = read_config(folder)
     tensors = TensorFiles(folder)
+    head = config_json.head_of(raw, set(tensors.shapes))
+    fit(config, head, tensors.shapes).refuse_if_unfit(folder)
     length = min(_USUAL_LENGTH, config.max_positions) if length is None else length
     if length > config.max_positions:
         raise UserError(f"{length} tokens, but this model reads {config.max_positions}; pass a smaller --length.")
     parameters, left_out = parameters_by_part(tensors)
     return {
         "family": config.family,
-        "head": config_json.head_of(raw, set(tensors.shapes)),
+        "head": head,
         "configuration": {name: getattr(config, name) for name in _SHOWN if getattr(config, name) not in (0, (), None)},
         "parameters": parameters,
         "memory_bytes": 4 * sum(parameters.values()),

@@ -16,8 +16,8 @@ import numpy as np
 
 from unmask import backend
 from unmask.checkpoint import config_json, names
-from unmask.checkpoint.imported import Imported, read_json, read_lines, refuse_occupied, refuse_unfit, write_folder
-from unmask.checkpoint.tensors import shown
+from unmask.checkpoint.fit import fit, shown
+from unmask.checkpoint.imported import Imported, read_json, read_lines, refuse_occupied, shapes_of, write_folder
 from unmask.config import ModelConfig, preset
 from unmask.errors import UserError
 from unmask.text import Tokenizer
@@ -76,7 +76,7 @@ def import_fairseq(source: Path, destination: Path, *, bpe: Path | None = None, 
             f"embeddings for {config.vocab_size}; they do not belong together."
         )
     tensors = _tensors(checkpoint, config, kind, chosen)
-    refuse_unfit(tensors, config, kind, file)
+    fit(config, kind, shapes_of(tensors)).refuse_if_unfit(file, with_head=True)
     if tokenizer is not None:
         tokenizer.settings["model_max_length"] = config.max_positions
     write_folder(destination, config_json.to_json(config, kind), tensors, tokenizer)

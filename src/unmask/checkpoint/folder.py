@@ -4,7 +4,6 @@ import json
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,8 @@ import numpy as np
 from unmask import backend as backends
 from unmask import sources
 from unmask.checkpoint import config_json, names
-from unmask.checkpoint.tensors import TensorFiles, published_together, shown, write_tensors
+from unmask.checkpoint.fit import fit, shown
+from unmask.checkpoint.tensors import TensorFiles, published_together, write_tensors
 from unmask.config import ModelConfig
 from unmask.errors import UserError
 
@@ -25,25 +25,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("unmask")
 
 MAX_SHARD_BYTES = 5 * 10**9
-
-
-@dataclass
-class LoadReport:
-    """What became of the tensors of a folder."""
-
-    new: list[str] = field(default_factory=list)
-    """Tensors of the head that the folder lacks; they were drawn at random and want training."""
-    unused: dict[str, list[str]] = field(default_factory=dict)
-    """Tensors that the model has no place for, by what they are."""
-
-    def sentences(self) -> list[str]:
-        """What a user should know, if anything."""
-        told = []
-        if self.new:
-            told.append(f"New and untrained, since the folder lacks them: {shown(self.new)}; fine-tune before use.")
-        if unknown := self.unused.get("unknown"):
-            told.append(f"Not used, since this model has no place for them: {shown(unknown)}.")
-        return told
 
 
 def read_config(folder: Path) -> tuple[ModelConfig, dict[str, Any]]:
@@ -89,8 +70,12 @@ def load_model(
     if classes is not None:
         config = config.replace(classes=tuple(classes))
     model = build_model(config, head, tensors, seed=seed, new_classes=classes is not None)
-    for sentence in model.report.sentences():
-        log.warning("%s: %s", source, sentence)
+    if model.report.new:
+        log.warning(
+            "%s: new and untrained, since it lacks them: %s; fine-tune before use.", source, shown(model.report.new)
+        )
+    if unknown := model.report.unused.get("unknown"):
+        log.warning("%s: not used, since this model has no place for them: %s.", source, shown(unknown))
     return model
 
 
@@ -117,69 +102,29 @@ class FolderWeights:
     def __init__(
         self, config: ModelConfig, head: str, tensors: TensorFiles, *, seed: int, new_classes: bool = False
     ) -> None:
-        self.config, self.head, self.tensors = config, head, tensors
-        self.seed, self.new_classes = seed, new_classes
-        self.report = LoadReport()
+        self.config, self.tensors, self.seed = config, tensors, seed
+        self.report = fit(config, head, tensors.shapes, new_classes=new_classes)
+        self.report.refuse_if_unfit(tensors.folder)
 
     def __call__(self, variables: Sequence[Any]) -> Mapping[str, Callable[[], np.ndarray]]:
-        """Finds each variable's tensor; refuses a folder whose encoder is incomplete or of another shape."""
+        """For each variable, how to get its value."""
         from unmask.model.initialize import drawn  # noqa: PLC0415  (imports Keras)
 
         values = dict(drawn(self.config, self.seed)(variables))
-        missing: list[str] = []
-        misshapen: list[str] = []
-        used: set[str] = set()
         for variable in stored_variables(variables):
-            place = names.place_of(variable.path, self.config, self.head)
-            name = self._found(variable.path, place)
-            if name is None:
-                (self.report.new if "/head/" in variable.path else missing).append(place.name)
-                continue
-            used.add(name)
-            has, needs = self.tensors.shapes[name], _stored_shape(variable, place)
-            if has != needs:
-                misshapen.append(f"{name} is {_times(has)} where config.json asks for {_times(needs)}")
-            values[variable.path] = partial(_value, self.tensors, name, place)
-        _refuse(self.tensors.folder, [name for name in missing if name not in names.ZERO_IF_MISSING], misshapen)
-        for name in sorted(self.tensors.shapes.keys() - used):
-            self.report.unused.setdefault(names.meaning_of(name) or "unknown", []).append(name)
+            name = self.report.found.get(variable.path.partition("/")[2])
+            if name is not None:
+                values[variable.path] = partial(self._value, name, transposed=variable.path.endswith("kernel"))
         return values
 
-    def _found(self, path: str, place: names.Place) -> str | None:
-        if self.new_classes and path.endswith(("/head/dense/kernel", "/head/dense/bias")):
-            return None
-        return place.found_among(set(self.tensors.shapes))
+    def _value(self, name: str, *, transposed: bool) -> np.ndarray:
+        stored = self.tensors.read(name)
+        return stored.T if transposed else stored
 
 
 def stored_variables(variables: Sequence[Any]) -> list[Any]:
     """The variables that a folder holds: all but the state of dropout's random numbers."""
     return [variable for variable in variables if "seed_generator" not in variable.path]
-
-
-def _refuse(folder: Path, missing: list[str], misshapen: list[str]) -> None:
-    if misshapen:
-        raise UserError(f"{folder}: config.json and the weights do not belong together: {shown(misshapen, 3)}.")
-    if missing:
-        raise UserError(
-            f"{folder} lacks {len(missing)} tensors of the encoder: {shown(missing)}; "
-            "the file is incomplete or of another family."
-        )
-
-
-def _stored_shape(variable: Any, place: names.Place) -> tuple[int, ...]:
-    shape = tuple(variable.shape)
-    if place.name == "final_logits_bias":
-        return (1, *shape)
-    return shape[::-1] if place.transposed else shape
-
-
-def _value(tensors: TensorFiles, name: str, place: names.Place) -> np.ndarray:
-    stored = tensors.read(name)
-    return stored.T if place.transposed else stored
-
-
-def _times(shape: tuple[int, ...]) -> str:
-    return " × ".join(map(str, shape)) or "a single number"
 
 
 def stored_tensors(model: "Bert | Transformer") -> dict[str, np.ndarray]:
@@ -190,8 +135,8 @@ def stored_tensors(model: "Bert | Transformer") -> dict[str, np.ndarray]:
     for variable in stored_variables(model.variables):
         place = names.place_of(variable.path, model.config, model.head_name)
         value = ops.convert_to_numpy(variable.value).astype(np.float32, copy=False)
-        value = value.T if place.transposed else value.reshape(_stored_shape(variable, place))
-        stored[place.name] = np.ascontiguousarray(value)
+        value = value[None] if place.name == "final_logits_bias" else value
+        stored[place.name] = np.ascontiguousarray(value.T if place.transposed else value)
     if model.config.positions == "sinusoidal":
         # Marian would compute its own layout; with the table in the file it takes the paper's.
         table = np.asarray(model.embeddings.positions.embeddings)

@@ -11,16 +11,15 @@ import numpy as np
 
 from unmask import backend
 from unmask.checkpoint import config_json, names
+from unmask.checkpoint.fit import expected_shapes, fit, shown
 from unmask.checkpoint.imported import (
     Imported,
-    expected_shapes,
     read_json,
     read_lines,
     refuse_occupied,
-    refuse_unfit,
+    shapes_of,
     write_folder,
 )
-from unmask.checkpoint.tensors import shown
 from unmask.config import ModelConfig
 from unmask.errors import UserError
 from unmask.text import Tokenizer
@@ -55,7 +54,7 @@ def import_google_bert(source: Path, destination: Path, *, lowercase: bool | Non
     lowercase, note = _lowercase(source, vocabulary) if lowercase is None else (lowercase, None)
     config = _config(source, vocabulary)
     tensors, head = _tensors(prefix, config)
-    refuse_unfit(tensors, config, head, prefix)
+    fit(config, head, shapes_of(tensors)).refuse_if_unfit(prefix, with_head=True)
     settings = {"do_lower_case": lowercase, "model_max_length": config.max_positions}
     tokenizer = Tokenizer(wordpiece(vocabulary, lowercase=lowercase), settings)
     # The vocabulary is copied over the tokenizer's own: a token that stands there twice keeps both its lines.

@@ -1,4 +1,4 @@
-"""What the importers share: the shapes that a model's tensors must have, and the folder that they write."""
+"""What the importers share: the files that they read and the folder that they write."""
 
 import json
 import shutil
@@ -9,14 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from unmask.checkpoint import names
 from unmask.checkpoint.folder import MAX_SHARD_BYTES
-from unmask.checkpoint.tensors import published_together, shown, write_tensors
+from unmask.checkpoint.tensors import published_together, write_tensors
 from unmask.config import ModelConfig
 from unmask.errors import UserError
 from unmask.text import Tokenizer
-
-Shapes = dict[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -57,80 +54,9 @@ def read_lines(path: Path) -> list[str]:
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
-def refuse_unfit(tensors: Mapping[str, np.ndarray], config: ModelConfig, head: str, source: Path) -> None:
-    """Every tensor of the encoder must be there, and of the head if one is named, each in the shape of `config`."""
-    missing, misshapen = [], []
-    for path, needed in expected_shapes(config, head).items():
-        place = names.place_of(f"model/{path}", config, head)
-        name = place.found_among(set(tensors))
-        if name is None:
-            missing.append(place.name)
-        elif tensors[name].shape != needed:
-            misshapen.append(f"{name} is {_times(tensors[name].shape)} and must be {_times(needed)}")
-    if misshapen:
-        raise UserError(f"{source}: the tensors and the configuration do not belong together: {shown(misshapen, 3)}.")
-    if missing:
-        raise UserError(f"{source} lacks {len(missing)} of the model's tensors: {shown(missing)}; it is incomplete.")
-
-
-def _times(shape: tuple[int, ...]) -> str:
-    return " × ".join(map(str, shape)) or "a single number"
-
-
-def expected_shapes(config: ModelConfig, head: str) -> Shapes:
-    """The shape, as Hugging Face stores it, of each variable of an encoder (and decoder) and of the head."""
-    if config.family == "transformer":
-        shapes: Shapes = {"embeddings/tokens/embeddings": (config.vocab_size, config.d_model)}
-        for i in range(config.n_decoder_layers):
-            shapes |= _layer(config, f"decoder/layer_{i}", ("attention", "cross_attention"))
-    else:
-        shapes = _embeddings(config) | _head(config, head)
-    for i in range(config.n_layers):
-        shapes |= _layer(config, f"encoder/layer_{i}", ("attention",))
-    return shapes
-
-
-def _embeddings(config: ModelConfig) -> Shapes:
-    rows = {"tokens": config.vocab_size, "positions": config.max_positions + config.first_position}
-    if config.n_segments:
-        rows["segments"] = config.n_segments
-    shapes: Shapes = {f"encoder/embeddings/{name}/embeddings": (n, config.d_model) for name, n in rows.items()}
-    shapes |= _norm("encoder/embeddings/norm", config.d_model)
-    return shapes | (_norm("encoder/norm", config.d_model) if config.norm == "pre" else {})
-
-
-def _layer(config: ModelConfig, layer: str, attentions: tuple[str, ...]) -> Shapes:
-    shapes: Shapes = {}
-    for attention in attentions:
-        for part in ("query", "key", "value", "out"):
-            shapes |= _linear(f"{layer}/{attention}/{part}", config.d_model, config.d_model)
-    shapes |= _linear(f"{layer}/feed_forward/inner", config.d_ff, config.d_model)
-    shapes |= _linear(f"{layer}/feed_forward/outer", config.d_model, config.d_ff)
-    for part in (*attentions, "feed_forward"):
-        shapes |= _norm(f"{layer}/around_{part}/norm", config.d_model)
-    return shapes
-
-
-def _head(config: ModelConfig, head: str) -> Shapes:
-    shapes: Shapes = {}
-    if head in ("mlm", "mlm+nsp"):
-        shapes |= {"head/masked_lm/bias": (config.vocab_size,)} | _norm("head/masked_lm/norm", config.d_model)
-        shapes |= _linear("head/masked_lm/dense", config.d_model, config.d_model)
-    if head in ("mlm+nsp", "pooler", "classify"):
-        shapes |= _linear("head/pooler/dense", config.d_model, config.d_model)
-    if head == "mlm+nsp":
-        shapes |= _linear("head/next_sentence", 2, config.d_model)
-    if head == "classify":
-        shapes |= _linear("head/dense", config.n_classes, config.d_model)
-    return shapes
-
-
-def _linear(module: str, n_out: int, n_in: int) -> Shapes:
-    return {f"{module}/kernel": (n_out, n_in), f"{module}/bias": (n_out,)}
-
-
-def _norm(module: str, width: int) -> Shapes:
-    return {f"{module}/gamma": (width,), f"{module}/beta": (width,)}
+def shapes_of(tensors: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
+    """The shape of each tensor."""
+    return {name: tensor.shape for name, tensor in tensors.items()}
 
 
 def write_folder(

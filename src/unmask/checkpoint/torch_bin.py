@@ -7,9 +7,9 @@ import numpy as np
 
 from unmask import backend
 from unmask.checkpoint import config_json, names
+from unmask.checkpoint.fit import fit, shown
 from unmask.checkpoint.folder import read_config
-from unmask.checkpoint.imported import Imported, read_json, refuse_occupied, refuse_unfit, write_folder
-from unmask.checkpoint.tensors import shown
+from unmask.checkpoint.imported import Imported, read_json, refuse_occupied, shapes_of, write_folder
 from unmask.errors import UserError
 
 WEIGHTS = "pytorch_model.bin"
@@ -35,7 +35,7 @@ def import_torch(source: Path, destination: Path) -> Imported:
         raise UserError(f"{source} is no folder; name the one with config.json and {WEIGHTS} in it.")
     config, raw = read_config(source)
     tensors, notes = stored_once(_newer_names(_read(source), source), source)
-    refuse_unfit(tensors, config, "encoder", source)
+    fit(config, "encoder", shapes_of(tensors)).refuse_if_unfit(source)
     raw = {"model_type": config_json.model_type_of(config), **raw}
     left = sorted(path.name for path in source.iterdir() if path.is_dir() and not path.name.startswith("."))
     if left:
