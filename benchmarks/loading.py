@@ -96,10 +96,8 @@ def main():
             for name in CONTESTANTS:
                 runs[name].append(in_its_own_process(__file__, "--worker", name, folder, environment=environment))
     print(f"{machine()}; RoBERTa-base with its masked-LM head, {weights / 2**20:,.0f} MiB of float32; medians\n")
-    print(
     columns = ("load, s", "/ transformers", "and forward, s", "/ transformers", "peak / weights")
     print(f"{'loaded by':<22}{columns[0]:>9}" + "".join(f"{column:>16}" for column in columns[1:]))
-    )
     for name, results in runs.items():
         print(f"{name if name == 'transformers' else f'unmask on {name}':<22}", end="")
         for what, width in (("seconds", 9), ("with forward", 16)):
