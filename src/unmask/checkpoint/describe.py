@@ -13,7 +13,7 @@ from unmask.checkpoint.folder import check_vocabulary, read_config
 from unmask.checkpoint.tensors import TensorFiles
 from unmask.config import ModelConfig
 from unmask.errors import UserError
-from unmask.text import load_tokenizer
+from unmask.text import has_tokenizer, load_tokenizer
 
 _SHOWN: tuple[str, ...] = (
     "vocab_size",
@@ -98,7 +98,7 @@ def operations_per_token(config: ModelConfig, length: int) -> dict[str, int]:
 
 
 def _tokenizer(folder: Path, config: ModelConfig) -> str | None:
-    if not any((folder / name).is_file() for name in ("tokenizer.json", "vocab.txt", "vocab.json")):
+    if not has_tokenizer(folder):
         return None
     tokenizer = load_tokenizer(folder)
     check_vocabulary(tokenizer, config)

@@ -160,10 +160,24 @@ def load_tokenizer(source: str | os.PathLike[str]) -> Tokenizer:
         return Tokenizer(
             byte_level_bpe(ids, read_merges((folder / "merges.txt").read_text(encoding="utf-8"))), settings
         )
-    raise UserError(
-        f"{folder} has no tokenizer.json, nor vocab.txt, nor vocab.json with merges.txt, so it has no tokenizer "
-        "that unmask reads."
-    )
+    raise UserError(f"{folder} has no tokenizer that unmask reads: {_why_none(folder)}")
+
+
+def has_tokenizer(folder: Path) -> bool:
+    """Whether a folder holds a tokenizer that `load_tokenizer` reads."""
+    there = {path.name for path in folder.iterdir()}
+    return bool({"tokenizer.json", "vocab.txt"} & there) or {"vocab.json", "merges.txt"} <= there
+
+
+def _why_none(folder: Path) -> str:
+    if (folder / "source.spm").is_file():
+        return "source.spm is Marian's SentencePiece; make the ids with transformers' MarianTokenizer."
+    if pieces := sorted(folder.glob("*.model")):
+        return (
+            f"{pieces[0].name} is SentencePiece; write a tokenizer.json once with "
+            "transformers.AutoTokenizer.from_pretrained(…).save_pretrained(…)."
+        )
+    return "neither tokenizer.json, nor vocab.txt, nor vocab.json with merges.txt."
 
 
 def _settings(folder: Path) -> dict[str, Any]:

@@ -1,0 +1,102 @@
+"""README, the map and the list of deviations are true: what they show is run, what they name exists."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+# Not run here, and why: make and pip are what CI itself runs; SRC and DEST are the reader's own folders, which
+# tests/cli/test_imports.py stands in for.
+NOT_RUN = ("make ", "pip ", "unmask import ")
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.S)
+
+
+def test_the_python_of_the_readme_runs():
+    """All blocks in one process, in order, and each `# (…)` comment after a print is what it prints."""
+    code = "\n".join(blocks("python"))
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    promised = re.findall(r"^print\(.*?\)  # (\([\d, ]+\))", code, flags=re.M)
+    assert len(promised) == 3
+    shapes = [re.sub(r"torch\.Size\(\[(.*)\]\)", r"(\1)", line) for line in ran.stdout.splitlines()]
+    assert [shape for shape in shapes if shape in promised] == promised
+
+
+def commands():
+    for block in blocks("console"):
+        for line in block.splitlines():
+            command = line.split("#")[0].strip()
+            if command and not command.startswith(NOT_RUN):
+                yield command
+
+
+@pytest.mark.parametrize("command", list(commands()))
+def test_the_commands_of_the_readme_run(command):
+    program, *arguments = command.split()
+    ran = subprocess.run(
+        [str(Path(sys.executable).parent / program), *arguments], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout
+
+
+def test_the_targets_of_the_readme_are_in_the_makefile():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"make ([a-z]+)", README + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+    assert {"quickstart", "test", "bench"} <= targets
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, flags=re.M), target
+
+
+def names_in(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+
+def test_the_map_leads_to_what_exists():
+    text = (ROOT / "docs" / "MAP.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "`" in line]
+    assert len(rows) > 30
+    for row in rows:
+        file = None
+        for name in re.findall(r"`([^`]+)`", row.rsplit("|", 2)[1]):
+            if "." in name:
+                file = ROOT / "src" / "unmask" / name
+                assert file.is_file(), name
+            elif name != "documents_BL":
+                assert name in names_in(file), f"{name} in {file.name}"
+
+
+def test_every_deviation_is_held_by_a_test():
+    text = (ROOT / "docs" / "DEVIATIONS.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ")][1:]
+    held = [re.search(r"`([\w/]+\.py)::(\w+)` \|$", row) for row in rows]
+    assert len(held) > 15
+    for row, test in zip(rows, held, strict=True):
+        assert test, row
+        assert test[2] in names_in(ROOT / "tests" / test[1]), row
+
+
+def test_links_inside_the_repository():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = page.read_text(encoding="utf-8")
+        for link in re.findall(r"\]\(([^)#:]+)\)", text):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_nothing_in_the_repository_names_a_machine():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    for name in listed.stdout.split():
+        text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
+        assert not re.search(r"/(root|work|home/[a-z]+)/", text), name
