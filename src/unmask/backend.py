@@ -159,11 +159,15 @@ def dropout(x: Tensor, rate: float, seed_generator: Any) -> Tensor:
         return keras.random.dropout(x, rate, seed=seed_generator)
     import torch
 
-    # Keras draws from a tensor of probabilities there, which is several times slower than from one number.
     seed, counter = seed_generator.next().tolist()
-    generator = torch.Generator(device=x.device).manual_seed((seed ^ (counter * 0x9E3779B1)) & 0xFFFFFFFF)
-    keep = torch.empty_like(x).bernoulli_(1 - rate, generator=generator)
-    return x * keep.div_(1 - rate)
+    if x.device.type == "cpu":
+        # NumPy's bits, sixteen a number, come six times as fast as PyTorch's own; `rate` is exact to 1/65536.
+        bits = np.random.SFC64([seed, counter]).random_raw(-(-x.numel() // 4)).view(np.uint16)[: x.numel()]
+        keep = torch.from_numpy(bits >= round(rate * 65536)).view(x.shape).to(x.dtype)
+    else:
+        generator = torch.Generator(device=x.device).manual_seed((seed ^ (counter * 0x9E3779B1)) & 0xFFFFFFFF)
+        keep = torch.empty_like(x).bernoulli_(1 - rate, generator=generator)
+    return x * keep.mul_(1 / (1 - rate))
 
 
 def on_host(x: Tensor) -> np.ndarray | None:
