@@ -5,6 +5,7 @@ seed, the epoch and the block's index: the same for any number of workers, any b
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -49,6 +50,13 @@ class Masking:
         if self.n_masks is not None and self.n_masks < 1:
             raise UserError(f"Static masking needs 1 mask or more, not {self.n_masks}.")
 
+    @cached_property
+    def maskable_V(self) -> np.ndarray:
+        """For each token of the vocabulary, whether it may be chosen and drawn."""
+        maskable_V = np.ones(self.vocab_size, bool)
+        maskable_V[list(self.special_ids)] = False
+        return maskable_V
+
 
 @dataclass(frozen=True)
 class MaskedBlocks:
@@ -84,7 +92,7 @@ def mask_blocks(
     """
     turn = epoch if masking.n_masks is None else epoch % masking.n_masks
     keys_B = block_keys(seed, turn, indices_B)
-    maskable_BL = ~np.isin(ids_BL, masking.special_ids)
+    maskable_BL = masking.maskable_V[ids_BL]
     budget_B = np.floor(masking.share * maskable_BL.sum(1) + 0.5).astype(np.int64)
     budget_B = np.where(maskable_BL.any(1), np.maximum(budget_B, 1), 0)
     if masking.unit == "token":
@@ -125,7 +133,9 @@ def _chosen_tokens(keys_B: np.ndarray, maskable_BL: np.ndarray, budget_B: np.nda
     """The tokens with the smallest random numbers, exactly as many as the budget says."""
     scores_BL = _bits(keys_B[:, None], np.arange(maskable_BL.shape[1]), _CHOICE)
     scores_BL = np.where(maskable_BL, scores_BL, np.iinfo(np.uint64).max)
-    last_B = np.take_along_axis(np.sort(scores_BL, axis=1), np.maximum(budget_B - 1, 0)[:, None], axis=1)
+    nth_B = np.maximum(budget_B - 1, 0)
+    sorted_BL = np.partition(scores_BL, np.unique(nth_B), axis=1) if scores_BL.size else scores_BL
+    last_B = np.take_along_axis(sorted_BL, nth_B[:, None], axis=1)
     return (scores_BL <= last_B) & maskable_BL & (budget_B > 0)[:, None]
 
 
@@ -183,7 +193,7 @@ def _hidden(ids_BL: np.ndarray, chosen_BL: np.ndarray, keys_B: np.ndarray, maski
     """Replaces the chosen tokens: most by the mask, some by a random token, some by themselves."""
     rows, positions = np.nonzero(chosen_BL)
     kind = _uniform(_bits(keys_B[rows], positions, _KIND))
-    allowed = np.setdiff1d(np.arange(masking.vocab_size), masking.special_ids)
+    allowed = np.flatnonzero(masking.maskable_V)
     drawn = allowed[(_uniform(_bits(keys_B[rows], positions, _REPLACEMENT)) * allowed.size).astype(np.int64)]
     stood = ids_BL[rows, positions]
     hidden_BL = ids_BL.copy()
