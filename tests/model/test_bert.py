@@ -164,15 +164,57 @@ def test_takes_lists_numpy_and_tensors(tiny):
         ([list(range(23))], {}, "23 tokens, but this model reads 22"),
         ([[0, 5]], {"segments_BL": [[0, 1]]}, "Segment 1 is outside 0 … 0"),
         ([[5] * 30], {"documents_BL": [[0] * 30]}, "30 tokens, but this model reads 22"),
+        ([[5] * 50], {"documents_BL": [[0, 1] * 25]}, "25 tokens, but this model reads 22"),
+        ([5, 6], {}, r"shape \(batch, length\), but came with \(2,\)"),
+        ([[[5, 6]]], {}, r"shape \(batch, length\), but came with \(1, 1, 2\)"),
+        (
+            [[5, 6]],
+            {"segments_BL": [[0]]},
+            r"segments must have the shape of the token ids, \(1, 2\), but has \(1, 1\)",
+        ),
+        ([[5, 6]], {"attend_BL": [[True]]}, "attend must have the shape"),
+        ([[5, 6]], {"documents_BL": [[1, 1, 1]]}, "documents must have the shape"),
+        ([[5, 6]], {"predict_BP": [[2]]}, "Position to predict 2 is outside 0 … 1"),
+        ([[5, 6]], {"predict_BP": [[-1]]}, "Position to predict -1 is outside"),
+        ([[5, 6]], {"predict_BP": [0]}, r"predict must have the shape \(batch, positions\)"),
     ],
 )
 def test_bad_input_is_one_sentence(tiny, ids, kwargs, message):
-    model = Bert(tiny, "encoder", seed=0)
+    model = Bert(tiny, "mlm", seed=0)
     with pytest.raises(UserError, match=message):
         model(ids, **kwargs)
-    if not isinstance(ids[0][0], float):
+    if "must be whole numbers" not in message:
         with pytest.raises(UserError, match=message):
             model(ops.convert_to_tensor(ids, "int32"), **{k: ops.convert_to_tensor(v) for k, v in kwargs.items()})
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ([[5, 6], [7]], "rows of different lengths"),
+        ("hello", "but a str came"),
+        (7, "but a int came"),
+        ([[2**40]], "Token id 1099511627776 is outside"),
+        ([["a"]], "must be whole numbers"),
+    ],
+)
+def test_what_is_no_array_of_ids(tiny, ids, message):
+    with pytest.raises(UserError, match=message):
+        Bert(tiny, "encoder", seed=0)(ids)
+
+
+def test_choices_need_their_own_axis(tiny):
+    model = Bert(tiny, "choose", seed=0)
+    with pytest.raises(UserError, match=r"shape \(batch, choices, length\)"):
+        model([[5, 6]])
+    with pytest.raises(UserError, match="choices of a question are not packed"):
+        model([[[5, 6]]], documents_BL=[[[1, 1]]])
+
+
+def test_empty_batches_and_empty_texts(tiny):
+    model = Bert(tiny, "encoder", seed=0)
+    assert tuple(model(np.zeros((0, 4), int)).shape) == (0, 4, 16)
+    assert tuple(model(np.zeros((2, 0), int)).shape) == (2, 0, 16)
 
 
 def test_unknown_head_and_wrong_family(tiny):

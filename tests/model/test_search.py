@@ -1,12 +1,14 @@
 """Greedy and beam search: equal to `transformers`, to the search without a cache, and sentence by sentence."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 
 import hf_models
-from unmask import UserError, load_model
-from unmask.model import beam_search, greedy_search
+from unmask import UserError, load_model, preset
+from unmask.model import Bert, beam_search, greedy_search
 from unmask.model.search import length_penalty
 
 pytestmark = pytest.mark.backend
@@ -108,5 +110,17 @@ def test_bad_input_is_one_sentence(pair, source):
     _, ours = pair
     with pytest.raises(UserError, match="beams is 0"):
         beam_search(ours, source, beams=0, max_length=3)
+    with pytest.raises(UserError, match=r"beams is 1\.5"):
+        beam_search(ours, source, beams=1.5, max_length=3)
+    with pytest.raises(UserError, match="offset is -1"):
+        beam_search(ours, source, beams=2, max_length=3, offset=-1)
     with pytest.raises(UserError, match="this model writes 1 to 24 tokens"):
         greedy_search(ours, source, max_length=25)
+    for search in (partial(greedy_search, ours), partial(beam_search, ours, beams=2)):
+        with pytest.raises(UserError, match="Token id 60 is outside"):
+            search([[5, 60]], max_length=3)
+        with pytest.raises(UserError, match="25 tokens, but this model reads 24"):
+            search(np.full((1, 25), 5), max_length=3)
+        assert search(np.zeros((0, 4), int), max_length=3) == []
+    with pytest.raises(UserError, match="bert has no decoder"):
+        greedy_search(Bert(preset("bert", "tiny", vocab_size=30), seed=0), source, max_length=3)

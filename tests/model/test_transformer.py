@@ -99,5 +99,7 @@ def test_bad_input_is_one_sentence(pair):
         ours(np.array([[60]]), np.array([[0]]))
     with pytest.raises(UserError, match="25 tokens, but this model reads 24"):
         ours(np.array([[5]]), np.zeros((1, 25), int))
+    with pytest.raises(UserError, match="2 sources came with 1 targets"):
+        ours([[5], [6]], [[0]])
     with pytest.raises(UserError, match="has no decoder"):
         Transformer(preset("bert", "tiny"), seed=0)

@@ -76,10 +76,29 @@ def test_too_long_a_text_is_never_cut_without_a_word(tokenizer):
         tokenizer.batch(["short", "word " * 600], max_length=512)
 
 
+@pytest.mark.parametrize(
+    ("texts", "pairs", "message"),
+    [
+        ("hello", None, "Texts must be a list of texts, but a str came"),
+        (None, None, "Texts must be a list of texts, but a NoneType came"),
+        (["a", None], None, "None is a NoneType"),
+        ([b"a"], None, "is a bytes"),
+        (["a"], ["b", "c"], "1 texts came with 2 second texts"),
+        (["a"], "b", "Second texts must be a list"),
+        (["\ud800"], None, "half of a surrogate pair"),
+    ],
+)
+def test_what_is_no_text(tokenizer, texts, pairs, message):
+    with pytest.raises(UserError, match=message):
+        tokenizer.batch(texts, pairs)
+
+
 def test_special_ids_and_decoding(tokenizer):
     assert (tokenizer.pad_id, tokenizer.mask_id, tokenizer.n_ids) == (0, 103, 30522)
     assert tokenizer.decode(tokenizer.encode("hello world").ids) == "hello world"
     assert tokenizer.decode([101, 103], keep_special=True) == "[CLS] [MASK]"
+    with pytest.raises(UserError, match="Token id -1 is below 0"):
+        tokenizer.decode([-1])
 
 
 def test_saved_and_loaded(tokenizer, tmp_path, theirs):

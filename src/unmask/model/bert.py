@@ -13,7 +13,7 @@ from keras import ops
 from unmask.backend import Tensor
 from unmask.config import ModelConfig
 from unmask.errors import UserError
-from unmask.model.checks import check_tokens
+from unmask.model.checks import as_array, check_tokens
 from unmask.model.encoder import Encoder
 from unmask.model.heads import make_head
 from unmask.model.initialize import Weights, drawn, filled_with, seeds_from
@@ -48,16 +48,27 @@ class Bert(keras.Model):
         if self.head is not None:
             self.head.build()
 
-    def __call__(self, ids_BL: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def __call__(
+        self,
+        ids_BL: Tensor,
+        segments_BL: Tensor | None = None,
+        attend_BL: Tensor | None = None,
+        documents_BL: Tensor | None = None,
+        predict_BP: Tensor | None = None,
+        training: bool | None = None,
+    ) -> Any:
         """Checks what came, then computes; see `call`."""
+        ids, segments = as_array(ids_BL, "Token ids"), as_array(segments_BL, "Segments")
+        attend, documents = as_array(attend_BL, "Attend"), as_array(documents_BL, "Documents")
+        predict = as_array(predict_BP, "Positions to predict")
+        choices = self.head_name == "choose"
         check_tokens(
-            self.config,
-            ids_BL,
-            kwargs.get("segments_BL", args[0] if args else None),
-            kwargs.get("documents_BL"),
+            self.config, ids, choices=choices, segments=segments, attend=attend, documents=documents, predict=predict
         )
+        if choices and documents is not None:
+            raise UserError("The choices of a question are not packed; leave documents_BL out.")
         return super().__call__(
-            _as_array(ids_BL), *map(_as_array, args), **{k: _as_array(v) for k, v in kwargs.items()}
+            ids, segments, attend_BL=attend, documents_BL=documents, predict_BP=predict, training=training
         )
 
     def call(
@@ -100,14 +111,10 @@ class Bert(keras.Model):
         self, ids_BL: Tensor, segments_BL: Tensor | None = None, attend_BL: Tensor | None = None
     ) -> np.ndarray:
         """Every layer's and head's weights α: an array of shape (layers, B, H, L, L); each row sums to 1."""
-        check_tokens(self.config, ids_BL, segments_BL)
-        _, weights = self.encoder(
-            _as_array(ids_BL),
-            segments_BL=_as_array(segments_BL),
-            attend_BL=_as_array(attend_BL),
-            with_weights=True,
-            training=False,
-        )
+        ids, segments = as_array(ids_BL, "Token ids"), as_array(segments_BL, "Segments")
+        attend = as_array(attend_BL, "Attend")
+        check_tokens(self.config, ids, segments=segments, attend=attend)
+        _, weights = self.encoder(ids, segments_BL=segments, attend_BL=attend, with_weights=True, training=False)
         return np.stack([ops.convert_to_numpy(weights_BHLL) for weights_BHLL in weights])
 
 
@@ -117,12 +124,3 @@ def _has_dropout(head: str) -> bool:
 
 def _flat(x_BNL: Tensor | None) -> Tensor | None:
     return None if x_BNL is None else ops.reshape(x_BNL, (-1, ops.shape(x_BNL)[-1]))
-
-
-def _as_array(x: Any) -> Any:
-    """Lists become arrays; narrow integers are widened, since not every backend indexes with them."""
-    if isinstance(x, list):
-        x = np.asarray(x)
-    if isinstance(x, np.ndarray) and x.dtype.kind in "iu":
-        return x.astype(np.int32)
-    return x

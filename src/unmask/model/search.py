@@ -87,7 +87,7 @@ def greedy_search(
     batch, config = len(source_BM), model.config
     prefix_BL = np.full((batch, 1), config.decoder_start_id, np.int32)
     log_probability, running = np.zeros(batch), np.ones(batch, bool)
-    for _ in range(max_length):
+    for _ in range(max_length if batch else 0):
         logs_BV = _without_padding(decoding.next(prefix_BL), config.pad_id)
         best_B = logs_BV.argmax(axis=1)
         log_probability += np.where(running, logs_BV[np.arange(batch), best_B], 0.0)
@@ -123,13 +123,15 @@ def beam_search(
         offset: see `length_penalty`.
         use_cache: False computes every step from the start, for checking.
     """
-    if not 1 <= beams <= model.config.vocab_size // 2:
+    if not isinstance(beams, int) or not 1 <= beams <= model.config.vocab_size // 2:
         raise UserError(f"beams is {beams}; it must be at least 1 and at most half of the vocabulary.")
+    if not isinstance(offset, int) or offset < 0:
+        raise UserError(f"offset is {offset}; it must be 0 or more: 5 is the paper's, 0 the toolkits'.")
     source_BM, decoding = _start(model, source_BM, beams=beams, max_length=max_length, use_cache=use_cache)
     config = model.config
     sentences = [_Beams(beams, alpha, offset, config.eos_id) for _ in source_BM]
     prefix_RL = np.full((len(source_BM) * beams, 1), config.decoder_start_id, np.int32)
-    for _ in range(max_length):
+    for _ in range(max_length if sentences else 0):
         logs_RV = _without_padding(decoding.next(prefix_RL), config.pad_id)
         rows, tokens = [], []
         for i, sentence in enumerate(sentences):
@@ -200,11 +202,13 @@ def _start(
     model: Transformer, source_BM: np.ndarray, *, beams: int, max_length: int, use_cache: bool
 ) -> tuple[np.ndarray, Decoding]:
     config = model.config
+    if config.family != "transformer":
+        raise UserError(f"{config.family} has no decoder, so it cannot write; search needs a Transformer.")
     if config.decoder_start_id is None:
         raise UserError("The configuration names no decoder_start_id, so a translation cannot begin; set it.")
-    if not 1 <= max_length <= config.max_positions:
+    if not isinstance(max_length, int) or not 1 <= max_length <= config.max_positions:
         raise UserError(f"max_length is {max_length}; this model writes 1 to {config.max_positions} tokens.")
-    source_BM = np.asarray(source_BM, np.int32)
+    source_BM = np.asarray(model.checked(source_BM))
     kind = CachedDecoding if use_cache else UncachedDecoding
     return source_BM, kind(model, source_BM, beams=beams, max_length=max_length)
 

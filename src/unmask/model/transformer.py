@@ -13,7 +13,7 @@ from unmask.backend import Tensor, linear
 from unmask.config import ModelConfig
 from unmask.errors import UserError
 from unmask.model.attention import KeysValues
-from unmask.model.checks import check_tokens
+from unmask.model.checks import as_array, check_tokens
 from unmask.model.decoder import Decoder
 from unmask.model.embeddings import Embeddings
 from unmask.model.encoder import Encoder
@@ -51,11 +51,31 @@ class Transformer(keras.Model):
         shape = (self.config.vocab_size,)
         self.logits_bias = self.add_weight(shape=shape, initializer="zeros", trainable=False, name="logits_bias")
 
-    def __call__(self, source_BM: Tensor, target_BL: Tensor, **kwargs: Any) -> Any:
+    def __call__(
+        self,
+        source_BM: Tensor,
+        target_BL: Tensor,
+        attend_source_BM: Tensor | None = None,
+        attend_target_BL: Tensor | None = None,
+        training: bool | None = None,
+    ) -> Any:
         """Checks what came, then computes; see `call`."""
-        check_tokens(self.config, source_BM)
-        check_tokens(self.config, target_BL)
-        return super().__call__(source_BM, target_BL, **kwargs)
+        source, target = self.checked(source_BM, attend_source_BM), self.checked(target_BL, attend_target_BL)
+        if source.shape[0] != target.shape[0]:
+            raise UserError(f"{source.shape[0]} sources came with {target.shape[0]} targets; each needs one.")
+        return super().__call__(
+            source,
+            target,
+            attend_source_BM=as_array(attend_source_BM, "Attend"),
+            attend_target_BL=as_array(attend_target_BL, "Attend"),
+            training=training,
+        )
+
+    def checked(self, ids_BL: Tensor, attend_BL: Tensor | None = None) -> Tensor:
+        """Token ids as an array, if the model has rows for all of them."""
+        ids = as_array(ids_BL, "Token ids")
+        check_tokens(self.config, ids, attend=as_array(attend_BL, "Attend"))
+        return ids
 
     def call(
         self,
@@ -95,6 +115,7 @@ class Transformer(keras.Model):
 
     def attention_weights(self, source_BM: Tensor, target_BL: Tensor) -> dict[str, np.ndarray]:
         """Weights of every layer and head: encoder (N, B, H, M, M), decoder (N, B, H, L, L), cross (N, B, H, L, M)."""
+        source_BM, target_BL = self.checked(source_BM), self.checked(target_BL)
         attend_BM = self.attend_source(ops.convert_to_tensor(source_BM))
         memory_BMD, encoder = self.encoder(source_BM, attend_BL=attend_BM, with_weights=True)
         _, decoder = self.decoder(target_BL, memory_BMD, attend_memory_BM=attend_BM, with_weights=True)

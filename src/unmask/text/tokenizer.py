@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,12 +95,20 @@ class Tokenizer:
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         """One text, or a pair, with the special tokens that the model expects around them."""
-        return _encoding(self.rust.encode(text, pair))
+        return self.encode_many([text], None if pair is None else [pair])[0]
 
     def encode_many(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[Encoding]:
         """Many texts at once, on all cores."""
-        inputs: Sequence[Any] = texts if pairs is None else list(zip(texts, pairs, strict=True))
-        return [_encoding(encoded) for encoded in self.rust.encode_batch(inputs)]
+        for what, given in (("Texts", texts), ("Second texts", [] if pairs is None else pairs)):
+            if isinstance(given, str) or not isinstance(given, Collection):
+                raise UserError(f"{what} must be a list of texts, but a {type(given).__name__} came.")
+        if pairs is not None and len(pairs) != len(texts):
+            raise UserError(f"{len(texts)} texts came with {len(pairs)} second texts; each needs one.")
+        inputs = list(texts) if pairs is None else list(zip(texts, pairs, strict=True))
+        try:
+            return [_encoding(encoded) for encoded in self.rust.encode_batch(inputs)]
+        except TypeError:
+            raise UserError(_what_is_no_text([*texts, *(pairs or [])])) from None
 
     def batch(
         self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, max_length: int | None = None
@@ -124,7 +132,10 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[int], *, keep_special: bool = False) -> str:
         """The text of these ids."""
-        return str(self.rust.decode([int(i) for i in ids], skip_special_tokens=not keep_special))
+        ids = [int(i) for i in ids]
+        if min(ids, default=0) < 0:
+            raise UserError(f"Token id {min(ids)} is below 0.")
+        return str(self.rust.decode(ids, skip_special_tokens=not keep_special))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Writes tokenizer.json, tokenizer_config.json and the vocabulary files that older programs read."""
@@ -135,6 +146,13 @@ class Tokenizer:
         (folder / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
         if type(self.rust.model).__name__ in ("WordPiece", "BPE"):
             self.rust.model.save(str(folder))
+
+
+def _what_is_no_text(texts: Sequence[Any]) -> str:
+    for text in texts:
+        if not isinstance(text, str):
+            return f"A text must be a string, but {text!r} is a {type(text).__name__}."
+    return "A text holds half of a surrogate pair, which is no Unicode; decode it with errors='replace' first."
 
 
 def _encoding(encoded: tokenizers.Encoding) -> Encoding:
