@@ -14,6 +14,7 @@ FAMILIES = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "transf
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu", "silu")
 POSITIONS = ("learned", "sinusoidal", "sinusoidal_halves")
 PROBLEMS = ("single_label_classification", "multi_label_classification", "regression")
+_MOST_POSITIONS = 1_000_000
 SIZES = ("tiny", "mini", "small", "base", "large")
 
 
@@ -112,6 +113,8 @@ def _check_numbers(config: ModelConfig) -> None:
         value = getattr(config, name)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise UserError(f"{name} is {value!r}; it must be a whole number of at least {least}.")
+    if config.max_positions > _MOST_POSITIONS:
+        raise UserError(f"max_positions is {config.max_positions}; more than {_MOST_POSITIONS:,} is surely a mistake.")
     for name in ("dropout", "attention_dropout", "activation_dropout", "classifier_dropout"):
         value = getattr(config, name)
         if value is not None and not (isinstance(value, int | float) and 0 <= value < 1):

@@ -81,6 +81,10 @@ def test_entries_of_others_are_kept():
         ({"model_type": "roberta", "max_position_embeddings": 2, "pad_token_id": 1}, "leave none behind the padding"),
         ({"max_position_embeddings": "many"}, "must be whole numbers"),
         ({"layer_norm_eps": -1}, "norm_eps is -1"),
+        ({"model_type": []}, r"says model_type \[\]"),
+        ({"hidden_act": []}, r"the activation \[\]"),
+        ({"max_position_embeddings": 10**30}, "is surely a mistake"),
+        ({"model_type": None, "architectures": -1}, "does not say its model_type"),
     ],
 )
 def test_impossible_entries(changes, message):
@@ -106,4 +110,5 @@ def test_the_head_of_a_folder():
     assert head_of({"architectures": ["BertModel"]}, {"pooler.dense.weight"}) == "pooler"
     assert head_of({"architectures": ["RobertaModel"]}, set()) == "encoder"
     assert head_of({}, set()) == "encoder"
+    assert head_of({"architectures": -1}, set()) == "encoder"
     assert head_of({"model_type": "marian"}, set()) == "translate"

@@ -154,14 +154,18 @@ def from_json(raw: Mapping[str, Any]) -> ModelConfig:
 def _model_type(raw: Mapping[str, Any]) -> str:
     model_type = raw.get("model_type")
     if model_type is None:
-        names = " ".join(map(str, raw.get("architectures") or []))
-        found = [t for t, prefix in _CLASS_PREFIXES.items() if names.startswith(prefix)]
+        found = [t for t, prefix in _CLASS_PREFIXES.items() if _architecture(raw).startswith(prefix)]
         model_type = max(found, key=len, default=None)
     if model_type is None:
         raise UserError(f"config.json does not say its model_type; unmask reads {', '.join(FAMILY_OF)}.")
-    if model_type not in FAMILY_OF:
+    if not isinstance(model_type, str) or model_type not in FAMILY_OF:
         raise UserError(f"config.json says model_type {model_type!r}; unmask reads {', '.join(FAMILY_OF)}.")
-    return str(model_type)
+    return model_type
+
+
+def _architecture(raw: Mapping[str, Any]) -> str:
+    listed = raw.get("architectures")
+    return str(listed[0]) if isinstance(listed, list) and listed else ""
 
 
 def _refuse_variants(raw: Mapping[str, Any]) -> None:
@@ -237,7 +241,7 @@ def _required(words: Mapping[str, str]) -> dict[str, str]:
 
 
 def _activation(name: Any) -> str:
-    if name not in _ACTIVATIONS:
+    if not isinstance(name, str) or name not in _ACTIVATIONS:
         raise UserError(f"config.json has the activation {name!r}; unmask has {', '.join(_ACTIVATIONS)}.")
     return _ACTIVATIONS[name]
 
@@ -321,8 +325,7 @@ def head_of(raw: Mapping[str, Any], tensor_names: set[str]) -> str:
     """The head that a folder holds, by its architecture or else by its tensors."""
     if raw.get("model_type") == "marian":
         return "translate"
-    architecture = next(iter(raw.get("architectures") or []), "")
     for head, suffix in _CLASS_SUFFIXES.items():
-        if suffix != "Model" and str(architecture).endswith(suffix):
+        if suffix != "Model" and _architecture(raw).endswith(suffix):
             return head
     return "pooler" if any("pooler.dense" in name for name in tensor_names) else "encoder"
