@@ -57,6 +57,8 @@ def choose(name: str | None = None) -> str:
 
 def _already_chosen(name: str | None) -> str:
     running = current()
+    if running not in BACKENDS:
+        raise UserError(f"Keras runs on {running} in this process; unmask runs on {', '.join(BACKENDS)}.")
     if name is not None and name != running:
         raise UserError(
             f"Keras already runs on {running} in this process, so {name} cannot be had any more; "

@@ -14,7 +14,8 @@ FAMILIES = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "transf
 ACTIVATIONS = ("gelu", "gelu_tanh", "relu", "silu")
 POSITIONS = ("learned", "sinusoidal", "sinusoidal_halves")
 PROBLEMS = ("single_label_classification", "multi_label_classification", "regression")
-_MOST_POSITIONS = 1_000_000
+_AT_MOST = {"n_layers": 10_000, "n_decoder_layers": 10_000, "d_model": 10**6, "d_ff": 10**7}
+_AT_MOST |= {"n_heads": 10**6, "max_positions": 10**6, "vocab_size": 10**8, "n_segments": 10**6}
 SIZES = ("tiny", "mini", "small", "base", "large")
 
 
@@ -62,6 +63,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         _check_choices(self)
         _check_numbers(self)
+        _check_ids(self)
         if self.d_model % self.n_heads:
             raise UserError(
                 f"{self.n_heads} heads do not divide a width of {self.d_model}; "
@@ -113,8 +115,9 @@ def _check_numbers(config: ModelConfig) -> None:
         value = getattr(config, name)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise UserError(f"{name} is {value!r}; it must be a whole number of at least {least}.")
-    if config.max_positions > _MOST_POSITIONS:
-        raise UserError(f"max_positions is {config.max_positions}; more than {_MOST_POSITIONS:,} is surely a mistake.")
+    for name, most in _AT_MOST.items():
+        if getattr(config, name) > most:
+            raise UserError(f"{name} is {getattr(config, name)}; more than {most:,} is surely a mistake.")
     for name in ("dropout", "attention_dropout", "activation_dropout", "classifier_dropout"):
         value = getattr(config, name)
         if value is not None and not (isinstance(value, int | float) and 0 <= value < 1):
@@ -123,6 +126,9 @@ def _check_numbers(config: ModelConfig) -> None:
         value = getattr(config, name)
         if not (isinstance(value, int | float) and 0 < value < float("inf")):
             raise UserError(f"{name} is {value!r}; it must be a positive number.")
+
+
+def _check_ids(config: ModelConfig) -> None:
     for name in ("pad_id", "bos_id", "eos_id", "decoder_start_id"):
         value = getattr(config, name)
         if value is not None and not (isinstance(value, int) and 0 <= value < config.vocab_size):

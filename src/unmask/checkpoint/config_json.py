@@ -1,5 +1,6 @@
 """config.json ↔ ModelConfig: the only place where Hugging Face's words for a model's shape are spoken."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -246,14 +247,19 @@ def _activation(name: Any) -> str:
     return _ACTIVATIONS[name]
 
 
+_MOST_LABELS = 1_000_000
+
+
 def _classes(raw: Mapping[str, Any]) -> tuple[str, ...]:
     names = raw.get("id2label")
     if isinstance(names, dict) and names:
         try:
-            return tuple(str(names[key]) for key in sorted(names, key=int))
-        except (ValueError, TypeError):
+            return tuple(str(names[str(i)]) for i in range(len(names)))
+        except KeyError:
             raise UserError("id2label in config.json must map 0, 1, 2 … to the names of the labels.") from None
     count = raw.get("num_labels")
+    if isinstance(count, int) and count > _MOST_LABELS:
+        raise UserError(f"num_labels is {count}; more than {_MOST_LABELS:,} is surely a mistake.")
     return tuple(f"LABEL_{i}" for i in range(count)) if isinstance(count, int) else ()
 
 
@@ -264,7 +270,7 @@ def to_json(config: ModelConfig, head: str) -> dict[str, Any]:
         raw: dict[str, Any] = {"architectures": ["MarianMTModel"]}
         words = _MARIAN_WORDS
     else:
-        _refuse_foreign_head(model_type, head)
+        refuse_foreign_head(config, head)
         raw = {"architectures": [_CLASS_PREFIXES[model_type] + _CLASS_SUFFIXES[head]]}
         words = _DISTILBERT_WORDS if model_type == "distilbert" else _BERT_WORDS
     raw |= {"model_type": model_type} | {theirs: getattr(config, ours) for theirs, ours in words.items()}
@@ -278,7 +284,20 @@ def to_json(config: ModelConfig, head: str) -> dict[str, Any]:
         raw["problem_type"] = config.problem
     if model_type == "marian":
         raw |= _marian_extras(config)
+    if model_type == "distilbert" and config.classifier_dropout is None:
+        config = config.replace(classifier_dropout=config.dropout)
+        raw["seq_classif_dropout"] = config.dropout
+    _refuse_what_is_lost(config, from_json(raw), model_type)
     return {**config.extra, **raw, "dtype": "float32", "tie_word_embeddings": True}
+
+
+def _refuse_what_is_lost(config: ModelConfig, read: ModelConfig, model_type: str) -> None:
+    """A folder that would be read as another model is not written."""
+    compared = [f.name for f in dataclasses.fields(config) if f.compare]
+    lost = [name for name in compared if getattr(config, name) != getattr(read, name)]
+    if lost:
+        values = ", ".join(f"{name} = {getattr(config, name)!r}" for name in lost)
+        raise UserError(f"Hugging Face's {model_type} cannot have {values}, so this model has no folder of its kind.")
 
 
 def _marian_extras(config: ModelConfig) -> dict[str, Any]:
@@ -312,13 +331,17 @@ def model_type_of(config: ModelConfig) -> str:
     return config.family
 
 
-def _refuse_foreign_head(model_type: str, head: str) -> None:
-    if head in ("nsp", "mlm+nsp") and model_type != "bert":
+def refuse_foreign_head(config: ModelConfig, head: str) -> None:
+    """A head that no folder of this family has is refused."""
+    heads = ("translate",) if config.family == "transformer" else tuple(_CLASS_SUFFIXES)
+    if head not in heads:
+        raise UserError(f"{config.family} has no head {head!r}; it has {', '.join(heads)}.")
+    if head in ("nsp", "mlm+nsp") and config.family != "bert":
         raise UserError(
-            f"Hugging Face has no {model_type} model with next-sentence prediction; save it with the head 'mlm'."
+            f"Hugging Face has no {config.family} model with next-sentence prediction; take the head 'mlm'."
         )
-    if head == "pooler" and model_type == "distilbert":
-        raise UserError("DistilBERT has no pooler; save it with the head 'encoder'.")
+    if head == "pooler" and config.family == "distilbert":
+        raise UserError("DistilBERT has no pooler; take the head 'encoder'.")
 
 
 def head_of(raw: Mapping[str, Any], tensor_names: set[str]) -> str:

@@ -42,7 +42,9 @@ def describe(source: str | os.PathLike[str], *, length: int | None = None) -> di
     config, raw = read_config(folder)
     tensors = TensorFiles(folder)
     head = config_json.head_of(raw, set(tensors.shapes))
-    fit(config, head, tensors.shapes).refuse_if_unfit(folder)
+    fitting = fit(config, head, tensors.shapes)
+    fitting.refuse_if_unfit(folder)
+    tensors.refuse_other_than_floats(fitting.found.values())
     length = min(_USUAL_LENGTH, config.max_positions) if length is None else length
     if length > config.max_positions:
         raise UserError(f"{length} tokens, but this model reads {config.max_positions}; pass a smaller --length.")

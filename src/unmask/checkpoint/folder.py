@@ -34,7 +34,7 @@ def read_config(folder: Path) -> tuple[ModelConfig, dict[str, Any]]:
         raise UserError(f"{folder} has no config.json, so it is no model folder.")
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not valid JSON ({error}).") from None
     if not isinstance(raw, dict):
         raise UserError(f"{path} must hold a JSON object, but holds a {type(raw).__name__}.")
@@ -66,10 +66,13 @@ def load_model(
     folder = sources.resolve(source)
     config, raw = read_config(folder)
     tensors = TensorFiles(folder)
-    head = head or config_json.head_of(raw, set(tensors.shapes))
+    stored_head = config_json.head_of(raw, set(tensors.shapes))
+    head = head or stored_head
     if classes is not None:
-        config = config.replace(classes=tuple(classes))
-    model = build_model(config, head, tensors, seed=seed, new_classes=classes is not None)
+        config = config.replace(classes=_distinct(classes))
+    # The output layer of another task has the same name in many folders, and another meaning.
+    new_classes = classes is not None or head != stored_head
+    model = build_model(config, head, tensors, seed=seed, new_classes=new_classes)
     if model.report.new:
         log.warning(
             "%s: new and untrained, since it lacks them: %s; fine-tune before use.", source, shown(model.report.new)
@@ -79,19 +82,25 @@ def load_model(
     return model
 
 
+def _distinct(classes: Sequence[str]) -> tuple[str, ...]:
+    names_of = tuple(classes) if isinstance(classes, list | tuple) else ()
+    if not names_of or len(set(names_of)) != len(names_of) or not all(isinstance(name, str) for name in names_of):
+        raise UserError(f"classes must be a list of different names, in their order, but {classes!r} came.")
+    return names_of
+
+
 def build_model(
     config: ModelConfig, head: str, tensors: TensorFiles, *, seed: int, new_classes: bool = False
 ) -> "Bert | Transformer":
     """A model with the values of these tensors; `model.report` tells what was missing and what left over."""
     from unmask.model import Bert, Transformer  # noqa: PLC0415  (imports Keras, for which the backend is chosen)
 
+    config_json.refuse_foreign_head(config, head)
     weights = FolderWeights(config, head, tensors, seed=seed, new_classes=new_classes)
     if config.family != "transformer":
         model = Bert(config, head, seed=seed, weights=weights)
-    elif head == "translate":
-        model = Transformer(config, seed=seed, weights=weights)
     else:
-        raise UserError(f"A transformer has the head 'translate', not {head!r}.")
+        model = Transformer(config, seed=seed, weights=weights)
     model.report = weights.report
     return model
 
@@ -105,6 +114,7 @@ class FolderWeights:
         self.config, self.tensors, self.seed = config, tensors, seed
         self.report = fit(config, head, tensors.shapes, new_classes=new_classes)
         self.report.refuse_if_unfit(tensors.folder)
+        tensors.refuse_other_than_floats(self.report.found.values())
 
     def __call__(self, variables: Sequence[Any]) -> Mapping[str, Callable[[], np.ndarray]]:
         """For each variable, how to get its value."""
@@ -131,6 +141,8 @@ def stored_tensors(model: "Bert | Transformer") -> dict[str, np.ndarray]:
     """The model's weights under Hugging Face's names, tied ones once."""
     from keras import ops  # noqa: PLC0415  (imports Keras)
 
+    if any("lora_kernel" in variable.path for variable in model.variables):
+        raise UserError("A model with LoRA has no Hugging Face folder; add the thin matrices to its kernels first.")
     stored = {}
     for variable in stored_variables(model.variables):
         place = names.place_of(variable.path, model.config, model.head_name)
@@ -162,7 +174,7 @@ def save_model(
     raw = config_json.to_json(model.config, model.head_name)
     if tokenizer is not None:
         check_vocabulary(tokenizer, model.config)
-    destination = Path(folder)
+    destination = Path(folder).expanduser()
     with published_together(destination) as scratch:
         write_tensors(stored_tensors(model), scratch, max_bytes=max_shard_bytes)
         if tokenizer is not None:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,10 +34,14 @@ class TensorFiles:
                     self.shapes[name] = tuple(header.get_shape())
                     self._file_of[name], self._type_of[name] = path, header.get_dtype()
 
+    def refuse_other_than_floats(self, wanted: Iterable[str]) -> None:
+        """Weights are floating point; quantized files are not read."""
+        for name in wanted:
+            if self._type_of[name] not in _FLOATS:
+                raise UserError(f"{name} in {self._file_of[name]} is {self._type_of[name]}, not floating point.")
+
     def read(self, name: str) -> np.ndarray:
         """One tensor as float32."""
-        if self._type_of[name] not in _FLOATS:
-            raise UserError(f"{name} in {self._file_of[name].name} is {self._type_of[name]}, not floating point.")
         return backend.read_safetensor(self._file_of[name], name)
 
     def stored_bytes(self) -> int:
@@ -55,7 +59,9 @@ def _files(folder: Path) -> list[Path]:
     if (folder / INDEX).is_file():
         try:
             shards = sorted(set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
-        except (ValueError, KeyError, AttributeError, TypeError):
+            if any(Path(shard).name != shard for shard in shards):
+                raise ValueError("a shard lies beside its index, nowhere else")
+        except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
             raise UserError(f"{folder / INDEX} is damaged: it must map the name of each tensor to a file.") from None
         missing = [shard for shard in shards if not (folder / shard).is_file()]
         if missing:
@@ -82,7 +88,13 @@ def _opened(path: Path) -> Iterator["safe_open"]:
 
 def write_tensors(tensors: Mapping[str, np.ndarray], folder: Path, *, max_bytes: int) -> None:
     """Writes the tensors into one file, or into shards of at most `max_bytes` with an index."""
-    shards = _split(tensors, max_bytes)
+    try:
+        _write(tensors, folder, _split(tensors, max_bytes))
+    except SafetensorError as error:
+        raise UserError(f"{folder.parent}: the weights cannot be written ({error}); is the disk full?") from None
+
+
+def _write(tensors: Mapping[str, np.ndarray], folder: Path, shards: list[list[str]]) -> None:
     if len(shards) == 1:
         save_file(dict(tensors), folder / WEIGHTS, metadata={"format": "pt"})
         return

@@ -76,7 +76,7 @@ class Decoder(keras.layers.Layer):
         attend_memory_BM: Tensor,
     ) -> tuple[Tensor, list[KeysValues]]:
         """The hidden state of the token at `position`, given the cache of those before it; and the cache with it."""
-        so_far_M = ops.arange(cache[0][0].shape[1]) <= position
+        so_far_M = ops.arange(ops.shape(cache[0][0])[1]) <= position
         allowed = so_far_M[None, None, None, :]
         allowed_memory = allowed_to_attend(attend_memory_BM)
         hidden_B1D = self.embeddings(ids_B1, start=position)

@@ -40,9 +40,13 @@ def filled_with(weights: Weights, model: keras.Model) -> Iterator[None]:
     with keras.StatelessScope():
         yield
         values = weights(model.variables)
+        failed: list[BaseException] = []
         for variable in model.variables:
             if variable.path in values:
-                variable._initializer = _Value(values[variable.path], by_columns=variable.path.endswith("kernel"))
+                by_columns = variable.path.endswith("kernel")
+                variable._initializer = _Value(values[variable.path], failed, by_columns=by_columns)
+    if failed:
+        raise failed[0]
 
 
 class _Value:
@@ -52,11 +56,16 @@ class _Value:
     gradients then need no transposition, and a loaded model rounds exactly as the one that was saved.
     """
 
-    def __init__(self, value: Callable[[], np.ndarray], *, by_columns: bool) -> None:
-        self.value, self.by_columns = value, by_columns
+    def __init__(self, value: Callable[[], np.ndarray], failed: list[BaseException], *, by_columns: bool) -> None:
+        self.value, self.failed, self.by_columns = value, failed, by_columns
 
     def __call__(self, shape: tuple[int, ...], dtype: str | None = None) -> Tensor:
-        value = self.value().reshape(shape).astype(dtype, copy=False)
+        try:
+            value = (np.zeros(shape) if self.failed else self.value()).reshape(shape).astype(dtype, copy=False)
+        except BaseException as error:  # noqa: BLE001  (raised again by `filled_with`)
+            # Keras must come to the end of its list of variables, or the rest of it would spoil the next model.
+            self.failed.append(error)
+            value = np.zeros(shape, dtype)
         return backend.adopt(np.asfortranarray(value) if self.by_columns else np.ascontiguousarray(value))
 
 

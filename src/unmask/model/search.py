@@ -209,7 +209,9 @@ def _start(
     if not isinstance(max_length, int) or not 1 <= max_length <= config.max_positions:
         raise UserError(f"max_length is {max_length}; this model writes 1 to {config.max_positions} tokens.")
     source_BM = np.asarray(model.checked(source_BM))
-    kind = CachedDecoding if use_cache else UncachedDecoding
+    # Keras casts weights inside a model's own call alone, which a cached step goes past.
+    mixed = model.compute_dtype != model.variable_dtype
+    kind = CachedDecoding if use_cache and not mixed else UncachedDecoding
     return source_BM, kind(model, source_BM, beams=beams, max_length=max_length)
 
 

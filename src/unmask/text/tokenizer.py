@@ -165,20 +165,24 @@ def load_tokenizer(source: str | os.PathLike[str]) -> Tokenizer:
     """Loads the tokenizer of a model folder, `hf:owner/name` or `py:package/path`."""
     folder = sources.resolve(source)
     settings = _settings(folder)
+    if not has_tokenizer(folder):
+        raise UserError(f"{folder} has no tokenizer that unmask reads: {_why_none(folder)}")
+    try:
+        return Tokenizer(_read(folder, settings), settings)
+    except UserError:
+        raise
+    except Exception as error:  # noqa: BLE001  (the Rust library raises bare Exceptions)
+        raise UserError(f"The tokenizer of {folder} is damaged or of an unknown format ({error}).") from None
+
+
+def _read(folder: Path, settings: dict[str, Any]) -> tokenizers.Tokenizer:
     if (folder / "tokenizer.json").is_file():
-        try:
-            return Tokenizer(tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")), settings)
-        except Exception as error:  # noqa: BLE001  (the Rust library raises bare Exceptions)
-            raise UserError(f"{folder / 'tokenizer.json'} is damaged or of an unknown format ({error}).") from None
+        return tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     if (folder / "vocab.txt").is_file():
         vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
-        return Tokenizer(wordpiece(vocabulary, lowercase=bool(settings.get("do_lower_case", True))), settings)
-    if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
-        ids = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
-        return Tokenizer(
-            byte_level_bpe(ids, read_merges((folder / "merges.txt").read_text(encoding="utf-8"))), settings
-        )
-    raise UserError(f"{folder} has no tokenizer that unmask reads: {_why_none(folder)}")
+        return wordpiece(vocabulary, lowercase=bool(settings.get("do_lower_case", True)))
+    ids = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+    return byte_level_bpe(ids, read_merges((folder / "merges.txt").read_text(encoding="utf-8")))
 
 
 def has_tokenizer(folder: Path) -> bool:
