@@ -219,6 +219,92 @@ def test_a_failed_load_leaves_later_ones_whole(tmp_path):
     np.testing.assert_array_equal(numpy(load_model(tmp_path / "good")(ids)), numpy(load_model(tmp_path / "good")(ids)))
 
 
+def test_a_tensor_that_cannot_be_read_spoils_no_later_load(tmp_path, monkeypatch):
+    """The failure comes when Keras has begun to fill the variables."""
+    hf_models.make("bert", "mlm").save_pretrained(tmp_path)
+
+    def fail(self, name):
+        raise UserError("the disk went away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("unmask.checkpoint.tensors.TensorFiles.read", fail)
+        with pytest.raises(UserError, match="the disk went away"):
+            load_model(tmp_path)
+    assert np.isfinite(numpy(load_model(tmp_path)(np.array([[5, 6]])))).all()
+
+
+def test_integer_weights_are_refused(tmp_path):
+    damaged(tmp_path, lambda t: t.update({"bert.embeddings.LayerNorm.bias": np.zeros(16, np.int32)}))
+    with pytest.raises(UserError, match="is I32, not floating point"):
+        load_model(tmp_path)
+
+
+def test_another_tasks_output_layer_is_not_taken(tmp_path):
+    hf_models.make("bert", "classify").save_pretrained(tmp_path)
+    assert load_model(tmp_path, "tag").report.new == ["classifier.weight", "classifier.bias"]
+    assert load_model(tmp_path, "choose").report.new == ["classifier.weight", "classifier.bias"]
+
+
+@pytest.mark.parametrize("shard", ["../out.safetensors", "/etc/passwd", 1])
+def test_an_index_that_leads_out_of_the_folder(shard, tmp_path):
+    hf_models.make("bert", "mlm").save_pretrained(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": shard}}))
+    with pytest.raises(UserError, match="is damaged"):
+        load_model(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("head", "options", "message"),
+    [
+        ("nsp", {}, "no roberta model with next-sentence prediction"),
+        ("translate", {}, "roberta has no head 'translate'; it has encoder"),
+        ("classify", {"classes": ["a", "a"]}, "a list of different names"),
+        ("classify", {"classes": "abc"}, "a list of different names"),
+        ("classify", {"classes": []}, "a list of different names"),
+        ("classify", {"classes": [1, 2]}, "a list of different names"),
+    ],
+)
+def test_heads_and_classes_that_cannot_be(head, options, message, tmp_path):
+    hf_models.make("roberta", "mlm").save_pretrained(tmp_path)
+    with pytest.raises(UserError, match=message):
+        load_model(tmp_path, head, **options)
+
+
+@pytest.mark.parametrize(
+    ("family", "changes"),
+    [
+        ("bert", {"embedding_scale": True}),
+        ("bert", {"positions_after_pad": True}),
+        ("roberta", {"positions_after_pad": False}),
+        ("bert", {"embedding_norm": False}),
+        ("bert", {"positions": "sinusoidal"}),
+        ("bert", {"activation_dropout": 0.3}),
+        ("transformer", {"positions_after_pad": True}),
+    ],
+)
+def test_what_a_folder_cannot_say_is_not_saved(family, changes, tmp_path):
+    config = preset(family, "tiny", vocab_size=40, **changes)
+    model = Transformer(config, seed=0) if family == "transformer" else Bert(config, "mlm", seed=0)
+    with pytest.raises(UserError, match=f"cannot have .*{next(iter(changes))} = "):
+        save_model(model, None, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_lora_is_not_saved_by_halves(tmp_path):
+    model = Bert(preset("bert", "tiny", vocab_size=40), "mlm", seed=0)
+    model.encoder.stack[0].attention.query.enable_lora(2)
+    with pytest.raises(UserError, match="LoRA has no Hugging Face folder"):
+        save_model(model, None, tmp_path / "new")
+
+
+def test_a_distilbert_of_ours_opens_in_transformers(tmp_path):
+    config = preset("bert", "tiny", vocab_size=40, n_segments=0).replace(family="distilbert")
+    save_model(Bert(config, "classify", seed=0), None, tmp_path)
+    opened = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path)
+    assert type(opened).__name__ == "DistilBertForSequenceClassification"
+
+
 def test_saving_over_a_model_keeps_other_files_and_no_scratch(tmp_path):
     (tmp_path / "notes.md").write_text("mine")
     (tmp_path / "vocab.txt").write_text("of an older tokenizer? no tokenizer is saved, so it stays")

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import keras
 import numpy as np
 import pytest
 import torch
@@ -98,6 +99,23 @@ def test_a_wider_beam_finds_no_worse(pair, source):
         for b in (1, 8)
     ]
     assert np.mean(best[1]) >= np.mean(best[0])
+
+
+def test_one_search_after_another_of_another_length(pair, source):
+    _, ours = pair
+    for length in (3, 6, 4):
+        assert all(len(h.ids) <= length for h in greedy_search(ours, source, max_length=length))
+
+
+def test_mixed_precision(tmp_path):
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        hf_models.make_marian().save_pretrained(tmp_path)
+        model = load_model(tmp_path)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    assert len(greedy_search(model, [[5, 6, 7]], max_length=4)) == 1
+    assert len(beam_search(model, [[5, 6, 7]], beams=2, max_length=4)[0]) == 2
 
 
 def test_length_penalty():

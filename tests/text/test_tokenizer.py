@@ -169,6 +169,10 @@ def test_folders_without_a_tokenizer(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(UserError, match="is damaged or of an unknown format"):
         load_tokenizer(tmp_path)
+    (tmp_path / "tokenizer.json").unlink()
+    (tmp_path / "vocab.txt").write_bytes(b"\xff\xfe[PAD]")
+    with pytest.raises(UserError, match="is damaged or of an unknown format"):
+        load_tokenizer(tmp_path)
     (tmp_path / "tokenizer_config.json").write_text("{")
     with pytest.raises(UserError, match="is not valid JSON"):
         load_tokenizer(tmp_path)
