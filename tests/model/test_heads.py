@@ -43,6 +43,18 @@ def test_gradients_at_positions_equal_those_everywhere(model):
         np.testing.assert_allclose(somewhere[path], gradient, atol=1e-4, err_msg=path)
 
 
+def test_dropout_of_heads_is_that_of_transformers():
+    """Read off its code: which head takes `classifier_dropout` and which the encoder's own."""
+    config = preset("bert", "tiny", vocab_size=30, classifier_dropout=0.4)
+    for family, own, plain in (
+        ("bert", ["classify", "tag", "choose"], []),
+        ("roberta", ["classify", "tag"], ["choose"]),
+        ("distilbert", ["classify", "choose"], ["tag", "read"]),
+    ):
+        rates = {head: Bert(config.replace(family=family), head, seed=0).head.dropout.rate for head in own + plain}
+        assert rates == dict.fromkeys(own, 0.4) | dict.fromkeys(plain, 0.1)
+
+
 def test_output_weights_are_the_token_embeddings(model):
     ids = np.array([[5, 6, 7]], np.int32)
     before = masked_lm(model(ids))

@@ -12,7 +12,7 @@ Shape = tuple[int | None, ...]
 
 
 def as_array(x: Any, what: str) -> Any:
-    """Lists become arrays, and integers of any width become 32 bits wide, which every backend indexes with."""
+    """Lists become arrays, and NumPy's integers become 32 bits wide, which every backend indexes with."""
     if isinstance(x, list | tuple):
         try:
             x = np.asarray(x)

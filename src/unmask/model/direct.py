@@ -2,7 +2,7 @@
 
 Keras' own `__call__` converts arguments, infers masks, opens scopes and keeps records, which takes 0.2 ms each time:
 with sixteen parts a layer, more than the arithmetic of a short text. A whole model needs that once, not its parts.
-What Keras gives a part remains: variables, paths, LoRA, mixed precision, saving.
+What Keras gives a part remains: variables and their paths, LoRA, mixed precision inside a model's call, save_weights.
 """
 
 from collections.abc import Callable

@@ -36,10 +36,14 @@ class Pooler(Part):
 class Head(Part):
     """What all heads share: built from the configuration alone, fed with the encoder's last hidden states."""
 
+    without_own_dropout: tuple[str, ...] = ()
+    """Families in which Hugging Face gives this head the encoder's dropout, whatever `classifier_dropout` says."""
+
     def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
         super().__init__(name="head")
         self.config = config
-        rate = config.dropout if config.classifier_dropout is None else config.classifier_dropout
+        own = None if config.family in self.without_own_dropout else config.classifier_dropout
+        rate = config.dropout if own is None else own
         self.dropout = Dropout(rate, next(seeds), name="dropout")
 
     def build(self) -> None:
@@ -154,6 +158,8 @@ class ClassificationHead(Head):
 class TaggingHead(Head):
     """A class for every token."""
 
+    without_own_dropout = ("distilbert",)
+
     def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
         super().__init__(config, seeds)
         self.dense = Linear(config.d_model, config.n_classes, name="dense")
@@ -165,6 +171,8 @@ class TaggingHead(Head):
 
 class AnswerSpanHead(Head):
     """Where an answer starts and where it ends (BERT, section 4.2)."""
+
+    without_own_dropout = ("distilbert",)
 
     def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
         super().__init__(config, seeds)
@@ -181,6 +189,8 @@ class AnswerSpanHead(Head):
 
 class MultipleChoiceHead(Head):
     """One score for each choice (BERT, section 4.4); the rows are the choices of all examples, one after another."""
+
+    without_own_dropout = ("roberta", "xlm-roberta", "camembert")
 
     def __init__(self, config: ModelConfig, seeds: Iterator[int]) -> None:
         super().__init__(config, seeds)
