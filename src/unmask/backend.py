@@ -346,11 +346,14 @@ def torch_arrays(tensors: Mapping[str, Any], path: Path) -> dict[str, np.ndarray
             raise UserError(f"{path} has a tensor named {name!r}, where a text is needed.")
         if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided:
             raise UserError(f"{path}: {name!r} is a {type(tensor).__name__}, where a dense tensor is needed.")
-        values = tensor.detach()
-        if values.dtype is torch.bfloat16:  # NumPy has no such type of its own
-            arrays[name] = values.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
-        else:
-            arrays[name] = values.numpy()
+        try:
+            values = tensor.detach().resolve_conj().resolve_neg()
+            if values.dtype is torch.bfloat16:  # NumPy has no such type of its own
+                arrays[name] = values.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+            else:
+                arrays[name] = values.numpy()
+        except (TypeError, RuntimeError, NotImplementedError):  # quantized, float8, or without values
+            raise UserError(f"{path}: {name!r} is a tensor of {tensor.dtype}, which unmask does not read.") from None
     return arrays
 
 

@@ -286,3 +286,22 @@ def test_a_source_that_is_no_folder_and_a_destination_that_is_taken(tmp_path):
     source = write_folder(tmp_path / "src", hf_models.make("bert", "mlm"))
     with pytest.raises(UserError, match="is not empty"):
         import_torch(source, source)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda t: t.to(torch.int32), "is int32, not floating point"),
+        (lambda t: t.to(torch.complex64), "is complex64, not floating point"),
+        (lambda t: t.to(torch.float8_e4m3fn), "is a tensor of torch.float8_e4m3fn, which unmask does not read"),
+    ],
+)
+def test_weights_that_could_not_be_loaded_are_not_imported(spoil, sentence, tmp_path):
+    model = hf_models.make("bert", "mlm")
+    model.config.save_pretrained(tmp_path / "src")
+    state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    name = "bert.embeddings.LayerNorm.bias"
+    torch.save({**state, name: spoil(state[name])}, tmp_path / "src" / "pytorch_model.bin")
+    with pytest.raises(UserError, match=sentence):
+        import_torch(tmp_path / "src", tmp_path / "new")
+    assert not (tmp_path / "new").exists()

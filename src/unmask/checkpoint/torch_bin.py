@@ -35,7 +35,13 @@ def import_torch(source: Path, destination: Path) -> Imported:
         raise UserError(f"{source} is no folder; name the one with config.json and {WEIGHTS} in it.")
     config, raw = read_config(source)
     tensors, notes = stored_once(_newer_names(_read(source), source), source)
-    fit(config, "encoder", shapes_of(tensors)).refuse_if_unfit(source)
+    fitting = fit(config, "encoder", shapes_of(tensors))
+    fitting.refuse_if_unfit(source)
+    for name in fitting.found.values():
+        if tensors[name].dtype.name not in ("float64", "float32", "float16", "bfloat16"):
+            raise UserError(f"{source}: {name} is {tensors[name].dtype.name}, not floating point.")
+    if "__metadata__" in tensors:
+        raise UserError(f"{source} has a tensor named __metadata__, a name that safetensors keeps for itself.")
     raw = {"model_type": config_json.model_type_of(config), **raw}
     left = sorted(path.name for path in source.iterdir() if path.is_dir() and not path.name.startswith("."))
     if left:
