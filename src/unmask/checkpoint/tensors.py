@@ -12,6 +12,7 @@ from safetensors.numpy import save_file
 
 from unmask import backend
 from unmask.errors import UserError
+from unmask.files import sync
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -147,13 +148,13 @@ def published_together(folder: Path) -> Iterator[Path]:
 def _publish(scratch: Path, folder: Path) -> None:
     new = sorted(scratch.iterdir(), key=lambda path: path.name == "config.json")
     for path in new:
-        _sync(path)
+        sync(path)
     (folder / "config.json").unlink(missing_ok=True)
     for old in _outdated(folder, {path.name for path in new}):
         old.unlink(missing_ok=True)
     for path in new:
         path.replace(folder / path.name)
-    _sync(folder)
+    sync(folder)
 
 
 def _outdated(folder: Path, new: set[str]) -> list[Path]:
@@ -162,11 +163,3 @@ def _outdated(folder: Path, new: set[str]) -> list[Path]:
     if "tokenizer.json" in new:
         old += [folder / name for name in TOKENIZER_FILES]
     return [path for path in old if path.name not in new]
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

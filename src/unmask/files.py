@@ -1,0 +1,66 @@
+"""Files that are whole or not there: atomic writing, and one run at a time in a folder."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from unmask.errors import UserError
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Writes under another name, then renames: a reader sees the old file or the new one, never a part."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with scratch.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
+    sync(path.parent)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """JSON for people and programs, whole or not at all."""
+    write_whole(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file of ours."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{path} is not valid JSON ({error}); it was changed or damaged.") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path} must hold a JSON object, but holds a {type(content).__name__}.")
+    return content
+
+
+def sync(path: Path) -> None:
+    """Has the disk keep a file, or the names in a folder."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def only_run_in(folder: Path) -> Iterator[None]:
+    """Makes the folder and holds it: a second run in it is refused. A killed run holds it no longer."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise UserError(f"Another run is at work in {folder}; wait for it, or choose another --out.") from None
+    try:
+        yield
+    finally:
+        lock.release()
