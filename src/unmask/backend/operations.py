@@ -1,0 +1,126 @@
+"""Operations on tensors that Keras does not offer on all three backends, or not as fast."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unmask.backend.choice import current
+
+Tensor = Any
+"""A tensor of whichever backend is in use, or a NumPy array."""
+
+
+def linear(x: Tensor, kernel: Tensor, bias: Tensor) -> Tensor:
+    """`x @ kernel + bias`; on PyTorch in one fused call, which saves a pass over the result."""
+    from keras import ops
+
+    if current() == "torch":
+        import torch
+
+        # A Keras variable keeps its tensor in `value`; a kernel with LoRA is a tensor already.
+        kernel, bias = getattr(kernel, "value", kernel), getattr(bias, "value", bias)
+        return torch.nn.functional.linear(x, kernel.T, bias)
+    return ops.add(ops.matmul(x, kernel), bias)
+
+
+def reshape(x: Tensor, shape: tuple[Any, ...]) -> Tensor:
+    """`x` in another shape; on PyTorch without Keras' look at every element of `shape`, which takes longer."""
+    from keras import ops
+
+    return x.reshape(shape) if current() == "torch" else ops.reshape(x, shape)
+
+
+def fused_attention(query_BLHK: Tensor, key_BMHK: Tensor, value_BMHK: Tensor, allowed: Tensor | None) -> Tensor:
+    """Attention in the backend's own kernel; a row that may attend to nothing gives zeros."""
+    from keras import ops
+
+    if current() == "torch":
+        import torch
+
+        # Given a boolean mask, PyTorch's kernels give zeros by themselves; through Keras it would become numbers first.
+        heads_first = (x.transpose(1, 2) for x in map(ops.convert_to_tensor, (query_BLHK, key_BMHK, value_BMHK)))
+        output_BHLK = torch.nn.functional.scaled_dot_product_attention(*heads_first, attn_mask=allowed)
+        return output_BHLK.transpose(1, 2)
+    output_BLHK = ops.dot_product_attention(query_BLHK, key_BMHK, value_BMHK, mask=allowed)
+    if allowed is None:
+        return output_BLHK
+    something_B1L1 = ops.any(allowed, axis=-1, keepdims=True)
+    return ops.where(ops.transpose(something_B1L1, (0, 2, 1, 3)), output_BLHK, 0.0)
+
+
+def dropout(x: Tensor, rate: float, seed_generator: Any) -> Tensor:
+    """Sets a share of `rate` of the numbers to 0 and scales up the rest; the generator's state decides which."""
+    import keras
+
+    if current() != "torch":
+        return keras.random.dropout(x, rate, seed=seed_generator)
+    import torch
+
+    seed, counter = seed_generator.next().tolist()
+    if x.device.type == "cpu":
+        # NumPy's bits, sixteen a number, come six times as fast as PyTorch's own; `rate` is exact to 1/65536.
+        bits = np.random.SFC64([seed, counter]).random_raw(-(-x.numel() // 4)).view(np.uint16)[: x.numel()]
+        keep = torch.from_numpy(bits >= round(rate * 65536)).view(x.shape).to(x.dtype)
+    else:
+        generator = torch.Generator(device=x.device).manual_seed((seed ^ (counter * 0x9E3779B1)) & 0xFFFFFFFF)
+        keep = torch.empty_like(x).bernoulli_(1 - rate, generator=generator)
+    return x * keep.mul_(1 / (1 - rate))
+
+
+def on_host(x: Tensor) -> np.ndarray | None:
+    """The values of `x` if looking at them costs nothing (NumPy, or a concrete tensor on the CPU), else None."""
+    if x is None or isinstance(x, np.ndarray):
+        return x
+    if isinstance(x, list | tuple):
+        return np.asarray(x)
+    look = {"torch": _torch_on_host, "jax": _jax_on_host, "tensorflow": _tensorflow_on_host}[current()]
+    return look(x)
+
+
+def _torch_on_host(x: Tensor) -> np.ndarray | None:
+    import torch
+
+    if not isinstance(x, torch.Tensor) or x.device.type != "cpu" or torch.compiler.is_compiling():
+        return None
+    return np.asarray(x.detach().numpy())
+
+
+def _jax_on_host(x: Tensor) -> np.ndarray | None:
+    import jax
+
+    if not isinstance(x, jax.Array) or isinstance(x, jax.core.Tracer):
+        return None
+    return np.asarray(x) if all(device.platform == "cpu" for device in x.devices()) else None
+
+
+def _tensorflow_on_host(x: Tensor) -> np.ndarray | None:
+    return x.numpy() if hasattr(x, "numpy") and "CPU" in x.device else None
+
+
+def adopt(array: np.ndarray) -> Tensor:
+    """`array` as a value for a new variable, without a copy where the backend can do without."""
+    if current() == "torch":
+        import torch
+
+        return torch.from_numpy(array)
+    return array
+
+
+def read_safetensor(path: Path, name: str) -> np.ndarray:
+    """One tensor of a safetensors file in float32, or whichever type is not floating point.
+
+    PyTorch maps the file and reads a page when it is first used; a change of the tensor never reaches the file.
+    Elsewhere the tensor is copied, and the file closed at once, since pages of a mapped file count as memory.
+    """
+    from safetensors import safe_open
+
+    if current() != "torch":
+        with safe_open(path, "numpy") as file:
+            value = np.asarray(file.get_tensor(name))
+        return value if value.dtype.kind in "iub" else value.astype(np.float32, copy=False)
+    import torch
+
+    with safe_open(path, "pt") as file:
+        tensor = file.get_tensor(name)
+    return np.asarray((tensor.to(torch.float32) if tensor.is_floating_point() else tensor).numpy())
