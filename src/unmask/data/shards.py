@@ -19,9 +19,23 @@ import numpy as np
 
 from unmask.errors import UserError
 from unmask.files import read_json, sync
+from unmask.text.words import SENTENCE, WORD
 
-WORD, SENTENCE = 1, 2
-"""Bits of `begins`: a word, a sentence begins with this token. A document's first token begins both."""
+__all__ = [
+    "HELDOUT",
+    "SENTENCE",
+    "TRAIN",
+    "VERSION",
+    "WORD",
+    "Corpus",
+    "Document",
+    "OpenShard",
+    "Shard",
+    "file_hash",
+    "id_type",
+    "manifest_of",
+    "write_shard",
+]
 
 TRAIN, HELDOUT = "train", "heldout"
 VERSION = 1
