@@ -1,5 +1,8 @@
 """Where words begin among tokens: byte-level BPE, WordPiece, Unigram, and Chinese in all three."""
 
+import csv
+import gzip
+import itertools
 import sys
 import types
 
@@ -136,7 +139,7 @@ def by_definition(text, encoding, segmenter):
     begins, before = [], None
     for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
         first = start
-        while first < len(text) and text[first] in " \u3000\t\n\v\f\r":
+        while first < len(text) and text[first] in " \xa0\u3000\t\n\v\f\r":
             first += 1
         here = chinese.get(first), word, first < end and first in chinese
         same = before is not None and before[0] == here[0] and (before[1] == word or (before[2] and here[2]))
@@ -161,6 +164,20 @@ def test_any_text(kind, text):
     assert len(begins) == 0 or begins[0] == WORD | SENTENCE
     if not has_han(text):
         assert ((np.diff(np.array(encoding.word_ids, int), prepend=-1) != 0) == (begins & WORD > 0))[no_sentence].all()
+
+
+def test_real_chinese(shared):
+    path = shared / "data" / "corpus" / "shopping_reviews_zh" / "online_shopping_10_cats.csv.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        texts = [row["review"] for row in itertools.islice(csv.DictReader(file), 0, 60_000, 300)]
+    segmenter = load_segmenter("rjieba")
+    for folder in ("granite-embedding-30m-english", "bert-tiny"):
+        tokenizer = load_tokenizer(shared / "models" / folder)
+        encodings = tokenizer.rust.encode_batch(texts, add_special_tokens=False)
+        parts = BoundaryFinder(tokenizer, segmenter).begins(texts, encodings)
+        for text, encoding, begins in zip(texts, encodings, parts, strict=True):
+            expected = np.array(by_definition(text, encoding, segmenter), bool)
+            assert ((begins & WORD > 0) == expected)[begins & SENTENCE == 0].all()
 
 
 @settings(deadline=None, max_examples=200)

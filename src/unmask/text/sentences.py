@@ -5,18 +5,26 @@ from functools import lru_cache
 
 import numpy as np
 
-HAN = (
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # extension A, the unified ideographs, compatibility
-    "\U00020000-\U0002a6df\U0002a700-\U0002ebef\U0002f800-\U0002fa1f\U00030000-\U000323af"
+HAN_RANGES = (
+    (0x3400, 0x4DBF),  # extension A
+    (0x4E00, 0x9FFF),  # the unified ideographs
+    (0xF900, 0xFAFF),  # compatibility
+    (0x20000, 0x2A6DF),  # extension B
+    (0x2A700, 0x2EBEF),  # C to F, and I
+    (0x2F800, 0x2FA1F),  # compatibility
+    (0x30000, 0x323AF),  # G and H
 )
-"""Chinese characters, as the inside of a regular expression's brackets."""
+"""Chinese characters, first and last of each range."""
 
+HAN = "".join(f"{chr(first)}-{chr(last)}" for first, last in HAN_RANGES)
+"""The same as the inside of a regular expression's brackets."""
+
+_CHINESE = "。！？；｡"
 _CLOSING = "\"'”’」』）】》〉)\\]}»"
-_CANDIDATE = re.compile(
-    rf"(?P<latin>[.!?…]+[{_CLOSING}]*\s+|[.!?]+[{_CLOSING}]*(?=[{HAN}]))"
-    rf"|(?P<chinese>[。！？；｡]+[。！？；｡…{_CLOSING}]*\s*)"
-    rf"|\n\s*"
-)
+# One set of characters to begin with: the search then runs through the text ten times as fast as three alternatives.
+_CANDIDATE = re.compile(rf"[.!?…{_CHINESE}\n](?:(?<!\n)[.!?…{_CHINESE}{_CLOSING}]+)?\s*")
+_CHINESE_MARK = re.compile(f"[{_CHINESE}]")
+_HAN = re.compile(f"[{HAN}]")
 _ABBREVIATION = re.compile(
     r"mrs?|ms|messrs|mme|dr|prof|rev|hon|st|mt|gen|col|capt|lt|sgt|maj|gov|sen|rep|pres"
     r"|vs|e\.g|i\.e|cf|viz|ca|approx|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec",
@@ -46,36 +54,37 @@ def find_starts(text: str) -> list[int]:
     """What `sentence_starts` gives, as a list."""
     if not text:
         return []
-    starts = [0]
-    uncased = None
+    starts, length, uncased = [0], len(text), None
     for match in _CANDIDATE.finditer(text):
-        start = match.end()
-        if start == len(text):
+        start, found = match.end(), match[0]
+        if start == length:
             break
-        if match["chinese"] is None and match[0].count("\n") < 2:
+        if found.count("\n") < 2:  # a blank line always ends a sentence
             if text[start].islower():
                 uncased = text.islower() if uncased is None else uncased
                 if not uncased:
                     continue
-            if not (_line_ends(text, match) if match["latin"] is None else _mark_ends(text, match, starts[-1])):
+            if not _ends(text, match.start(), found, starts[-1]):
                 continue
         starts.append(start)
     return starts
 
 
-def _line_ends(text: str, match: re.Match[str]) -> bool:
-    return not text[max(0, match.start() - 20) : match.start()].rstrip().endswith(_GOES_ON)
-
-
-def _mark_ends(text: str, match: re.Match[str], begun: int) -> bool:
-    """Whether . ! ? or … ends a sentence here; only a single full stop can belong to a word."""
-    if match[0][0] != "." or match[0][1:2] == ".":
+def _ends(text: str, at: int, found: str, begun: int) -> bool:
+    """Whether a sentence that began at `begun` ends with the marks or the line end `found`."""
+    if found[0] == "\n":
+        return not text[max(begun, at - 20) : at].rstrip().endswith(_GOES_ON)
+    if _CHINESE_MARK.search(found):
         return True
-    at = match.start()
+    after = text[at + len(found)]
+    if not found[-1].isspace() and ("…" in found or not _HAN.match(after)):
+        return False
+    if found[0] != "." or found[1:2] == ".":
+        return True  # only a single full stop can belong to a word
     if at and text[at - 1].isdigit():
         # "1." alone is the number of a list's item; "1.北京" has no space to tell a decimal from an end.
-        return match[0][-1].isspace() and not text[begun:at].strip().isdigit()
-    return not _is_short_form(text[max(begun, at - 12) : at], followed_by_digit=text[match.end()].isdigit())
+        return found[-1].isspace() and not text[begun:at].strip().isdigit()
+    return not _is_short_form(text[max(begun, at - 12) : at], followed_by_digit=after.isdigit())
 
 
 @lru_cache(maxsize=4096)

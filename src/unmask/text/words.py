@@ -15,7 +15,7 @@ import numpy as np
 import tokenizers
 
 from unmask.errors import UserError
-from unmask.text.sentences import HAN, find_starts
+from unmask.text.sentences import HAN, HAN_RANGES, find_starts
 from unmask.text.tokenizer import Tokenizer
 
 WORD, SENTENCE = 1, 2
@@ -25,6 +25,11 @@ Segmenter = Callable[[str], list[str]]
 """Cuts Chinese text into words, none of its characters lost or changed: "我爱北京" → ["我", "爱", "北京"]."""
 
 _HAN_RUN = re.compile(f"[{HAN}]+")
+_IS_HAN = np.zeros(HAN_RANGES[-1][1] + 2, bool)
+for _first, _last in HAN_RANGES:
+    _IS_HAN[_first : _last + 1] = True
+_IS_SPACE = np.zeros_like(_IS_HAN)
+_IS_SPACE[[*range(9, 14), 0x20, 0xA0, 0x3000]] = True
 _CUT = {"rjieba": "rjieba:cut", "jieba": "jieba:lcut"}
 _INSTALL = {"rjieba": "run: pip install 'unmask[chinese]'", "jieba": "run: pip install jieba"}
 _CHOICES = "choose auto, rjieba, jieba, none or module:function"
@@ -95,58 +100,59 @@ class BoundaryFinder:
         """
         lengths = np.array([len(encoding) for encoding in encodings], np.int64)
         ends = np.cumsum(lengths)
-        words = np.array([*chain.from_iterable(encoding.word_ids for encoding in encodings)], np.int64)
+        words = np.fromiter(chain.from_iterable(encoding.word_ids for encoding in encodings), np.int64, lengths.sum())
         begins = (np.diff(words, prepend=-1) != 0).astype(np.uint8)
+        chinese = [i for i, text in enumerate(texts) if has_han(text)]
+        if chinese:
+            tokens = np.concatenate([np.arange(ends[i] - lengths[i], ends[i]) for i in chinese])
+            begins[tokens] = self._among_chinese(
+                [texts[i] for i in chinese], [encodings[i] for i in chinese], begins[tokens] > 0
+            )
         begins[(ends - lengths)[lengths > 0]] = WORD | SENTENCE
         parts = np.split(begins, ends[:-1]) if len(ends) else []
         for text, encoding, part in zip(texts, encodings, parts, strict=True):
-            if part.size == 0:
-                continue
-            if has_han(text):
-                part[1:] = self._begins_with_han(text, encoding)[1:]
-            part[_tokens_at(text, encoding, part, find_starts(text)[1:])] = WORD | SENTENCE
+            if starts := find_starts(text)[1:]:
+                part[_tokens_at(text, encoding, part, starts)] = WORD | SENTENCE
         return parts
 
-    def _begins_with_han(self, text: str, encoding: tokenizers.Encoding) -> np.ndarray:
-        """WORD for each token that begins a word, in a text with Chinese characters.
+    def _among_chinese(
+        self, texts: Sequence[str], encodings: Sequence[tokenizers.Encoding], other_word: np.ndarray
+    ) -> np.ndarray:
+        """Whether each token begins a word, in texts with Chinese characters, all tokens in a row.
 
         Two neighbours are of one word if their first characters are: of one Chinese word, whatever the pre-tokenizer
         says, or both of no Chinese word and of one word of the pre-tokenizer. Spaces before it are passed over.
         """
-        chinese = self._chinese_words(text)
-        offsets = np.array(encoding.offsets, np.int64)
-        first = _next_non_space(text)[offsets[:, 0]]
-        number = chinese[first]
-        is_han = (number > 0) & (first < offsets[:, 1])
-        other_word = np.diff(np.array(encoding.word_ids, np.int64), prepend=-1) != 0
-        is_han_too = is_han & np.append(False, is_han[:-1])
-        return (np.diff(number, prepend=-1) != 0) | (other_word & ~is_han_too)
+        text = "\n".join(texts)
+        codes = np.minimum(np.frombuffer(f"{text}\n".encode("utf-32-le"), np.uint32), len(_IS_HAN) - 1)
+        offsets = np.fromiter(chain.from_iterable(chain.from_iterable(e.offsets for e in encodings)), np.int64)
+        place = np.cumsum([0, *(len(text) + 1 for text in texts[:-1])])  # of each text among the joined ones
+        starts, ends = offsets.reshape(-1, 2).T + np.repeat(place, [len(encoding) for encoding in encodings])
+        first = _next_non_space(codes)[starts]
+        number = self._chinese_words(text, codes)[first]
+        is_han = (number > 0) & (first < ends)
+        both_han = is_han & np.append(False, is_han[:-1])
+        return (np.diff(number, prepend=-1) != 0) | (other_word & ~both_han)
 
-    def _chinese_words(self, text: str) -> np.ndarray:
-        """For each character, and one after the last, the number of its Chinese word from 1; 0 for others."""
-        numbers = np.zeros(len(text) + 1, np.int64)
-        runs = [match.span() for match in _HAN_RUN.finditer(text)]
-        count = 0
-        for start, end in runs:
-            if self.segmenter is None:
-                sizes = np.ones(end - start, np.int64)
-            else:
-                sizes = np.array([len(word) for word in self.segmenter(text[start:end])], np.int64)
-                if sizes.sum() != end - start:
-                    raise UserError(
-                        f"The segmenter loses or adds characters at {text[start:end][:20]!r}; take another."
-                    )
-            numbers[start:end] = count + np.repeat(np.arange(1, len(sizes) + 1), sizes)
-            count += len(sizes)
+    def _chinese_words(self, text: str, codes: np.ndarray) -> np.ndarray:
+        """For each character the number of its Chinese word from 1; 0 for others."""
+        numbers = _IS_HAN[codes].astype(np.int64)
+        if self.segmenter is None:
+            return np.cumsum(numbers) * numbers
+        runs = _HAN_RUN.findall(text)
+        sizes = [len(word) for run in runs for word in self.segmenter(run)]
+        ends, run_ends = np.cumsum(sizes), np.cumsum([len(run) for run in runs])
+        if ends[-1] != run_ends[-1] or not np.isin(run_ends, ends).all():
+            bad = next(run for run in runs if sum(map(len, self.segmenter(run))) != len(run))
+            raise UserError(f"The segmenter loses or adds characters at {bad[:20]!r}; take another.")
+        numbers[numbers > 0] = np.repeat(np.arange(1, len(sizes) + 1), sizes)
         return numbers
 
 
-def _next_non_space(text: str) -> np.ndarray:
-    """For each character, and one after the last, the first place from there on that is no space."""
-    places = np.arange(len(text) + 1)
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    is_space = np.append((codes == 32) | (codes == 0x3000) | ((codes >= 9) & (codes <= 13)), False)
-    return np.minimum.accumulate(np.where(is_space, len(text), places)[::-1])[::-1]
+def _next_non_space(codes: np.ndarray) -> np.ndarray:
+    """For each character the first place from there on that is no space, or the last place."""
+    places = np.where(_IS_SPACE[codes], len(codes) - 1, np.arange(len(codes)))
+    return np.minimum.accumulate(places[::-1])[::-1]
 
 
 def _tokens_at(text: str, encoding: tokenizers.Encoding, begins: np.ndarray, starts: list[int]) -> list[int]:
@@ -154,7 +160,7 @@ def _tokens_at(text: str, encoding: tokenizers.Encoding, begins: np.ndarray, sta
 
     Offsets grow, hence bisection. All offsets at once would be slower: the Rust library makes a tuple for each.
     """
-    span = cast(Callable[[int], tuple[int, int]], encoding.token_to_chars)
+    span = cast("Callable[[int], tuple[int, int]]", encoding.token_to_chars)
     tokens, token = [], 0
     for start in starts:
         token = bisect_right(range(len(encoding)), start, lo=token, key=lambda i: span(i)[1])
