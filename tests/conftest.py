@@ -9,6 +9,7 @@ from unmask import backend
 from unmask.errors import UserError
 
 NEEDS_A_BACKEND = ("model/*", "checkpoint/test_folder.py", "checkpoint/test_real_weights.py", "checkpoint/test_fit.py")
+NEEDS_A_BACKEND += ("test_predict.py", "cli/test_fill.py")
 
 
 def pytest_addoption(parser):

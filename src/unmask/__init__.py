@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME_OF = {
+    "load": "unmask.predict",
+    "Predictor": "unmask.predict",
     "load_model": "unmask.checkpoint",
     "save_model": "unmask.checkpoint",
     "load_tokenizer": "unmask.text",
@@ -21,13 +23,16 @@ if TYPE_CHECKING:
     from unmask.checkpoint import load_model, save_model
     from unmask.config import ModelConfig, preset
     from unmask.errors import UserError
+    from unmask.predict import Predictor, load
     from unmask.text import Tokenizer, load_tokenizer
 
 __all__ = [
     "ModelConfig",
+    "Predictor",
     "Tokenizer",
     "UserError",
     "__version__",
+    "load",
     "load_model",
     "load_tokenizer",
     "preset",

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from unmask import __version__
-from unmask.cli import doctor, imports, info
+from unmask.cli import doctor, fill, imports, info
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -40,4 +40,5 @@ def options(
 
 app.command("info")(info.info)
 app.command("doctor")(doctor.doctor)
+app.command("fill")(fill.fill)
 app.add_typer(imports.app, name="import")
