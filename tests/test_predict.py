@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import transformers
 
+import fill_tokenizers
 import hf_models
-import tiny_tokenizers
 import unmask
 from unmask import UserError
 from unmask.predict import batches
@@ -16,9 +16,9 @@ from unmask.tasks.fill import Row
 pytestmark = pytest.mark.backend
 
 TOKENIZERS = {
-    "bert": tiny_tokenizers.bert,
-    "roberta": tiny_tokenizers.roberta,
-    "xlm-roberta": tiny_tokenizers.xlm_roberta,
+    "bert": fill_tokenizers.bert,
+    "roberta": fill_tokenizers.roberta,
+    "xlm-roberta": fill_tokenizers.xlm_roberta,
 }
 TEXTS = {
     "bert": ["Paris is the [MASK] of France.", "a [MASK]", "北[MASK]是中国的首[MASK]", "[MASK] [MASK] walking, paris."],
@@ -71,7 +71,7 @@ def test_a_batch_is_its_texts(folders):
 def test_bert_with_both_heads_of_pretraining(tmp_path):
     theirs = written(tmp_path, "bert", "mlm+nsp")
     answer = unmask.load(tmp_path).fill("paris is the [MASK].", top_k=1)
-    ids = tiny_tokenizers.bert().encode("paris is the [MASK].").ids
+    ids = fill_tokenizers.bert().encode("paris is the [MASK].").ids
     logits, _ = hf_models.outputs(
         theirs, "mlm+nsp", np.array([ids]), np.zeros((1, len(ids)), int), np.ones((1, len(ids)))
     )
@@ -94,7 +94,7 @@ def test_a_long_text_is_read_in_windows(folders, caplog):
 
 def test_embeddings_without_a_token_are_never_a_candidate(tmp_path):
     written(tmp_path, "bert", n_ids=64)
-    n_ids = tiny_tokenizers.bert().n_ids
+    n_ids = fill_tokenizers.bert().n_ids
     answer = unmask.load(tmp_path).fill("a [MASK]", top_k=n_ids)
     assert {candidate.id for candidate in answer.masks[0].candidates} == set(range(n_ids))
 
@@ -125,7 +125,7 @@ def test_folders_that_do_not_load(tmp_path):
     with pytest.raises(UserError, match="has no tokenizer that unmask reads"):
         unmask.load(tmp_path)
     hf_models.make("bert", "mlm", vocab_size=10).save_pretrained(tmp_path)
-    tiny_tokenizers.bert().save(tmp_path)
+    fill_tokenizers.bert().save(tmp_path)
     with pytest.raises(UserError, match="they do not belong together"):
         unmask.load(tmp_path)
 

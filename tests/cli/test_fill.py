@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+import fill_tokenizers
 import hf_models
-import tiny_tokenizers
 
 pytestmark = pytest.mark.backend
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder, tokenizer = tmp_path_factory.mktemp("bert"), tiny_tokenizers.bert()
+    folder, tokenizer = tmp_path_factory.mktemp("bert"), fill_tokenizers.bert()
     hf_models.make("bert", "mlm", vocab_size=tokenizer.n_ids).save_pretrained(folder)
     tokenizer.save(folder)
     return folder

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-import tiny_tokenizers
+import fill_tokenizers
 from unmask import UserError
 from unmask.tasks.fill import filled, read_masks, windows
 
-BERT, ROBERTA, XLM = tiny_tokenizers.bert(), tiny_tokenizers.roberta(), tiny_tokenizers.xlm_roberta()
+BERT, ROBERTA, XLM = fill_tokenizers.bert(), fill_tokenizers.roberta(), fill_tokenizers.xlm_roberta()
 
 
 def put(tokenizer, text, *tokens):
@@ -93,7 +93,7 @@ def test_what_cannot_be_filled(texts, message):
 
 
 def test_a_tokenizer_that_does_not_know_its_mask():
-    tokenizer = tiny_tokenizers.bert()
+    tokenizer = fill_tokenizers.bert()
     tokenizer.settings["mask_token"] = "walk"
     with pytest.raises(UserError, match="reads 1 times walk as 0 masks"):
         read_masks(["paris<mask>"], tokenizer, 100)
