@@ -1,0 +1,136 @@
+"""Files, folders, globs and datasets are found in an order that does not depend on the disk."""
+
+from pathlib import Path
+
+import pytest
+
+from unmask.data.where import find_sources, optional
+from unmask.errors import UserError
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for name in ("b.txt", "a.jsonl.gz", "deep/er/c.csv.zst", "deep/d.tsv", "e.parquet", "notes.md", ".hidden.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    return tmp_path
+
+
+def names(tree, *sources):
+    return [str(source.path.relative_to(tree)) for source in find_sources(sources)]
+
+
+def test_a_folder_gives_what_can_be_read_sorted(tree):
+    assert names(tree, tree) == ["a.jsonl.gz", "b.txt", "deep/d.tsv", "deep/er/c.csv.zst", "e.parquet"]
+
+
+def test_kinds_and_packings(tree):
+    found = {source.path.name: (source.kind, source.packing) for source in find_sources([tree, tree / "notes.md"])}
+    assert found == {
+        "a.jsonl.gz": ("jsonl", "gz"),
+        "b.txt": ("text", ""),
+        "d.tsv": ("tsv", ""),
+        "c.csv.zst": ("csv", "zst"),
+        "e.parquet": ("parquet", ""),
+        "notes.md": ("text", ""),  # named by the user, so it is read
+    }
+
+
+def test_globs_are_expanded_also_in_depth(tree):
+    assert names(tree, f"{tree}/**/*.csv.zst", f"{tree}/*.txt") == ["deep/er/c.csv.zst", "b.txt"]
+
+
+def test_each_file_once(tree):
+    assert names(tree, tree / "b.txt", f"{tree}/*.txt", tree).count("b.txt") == 1
+
+
+def test_a_name_that_looks_like_a_glob(tmp_path):
+    (tmp_path / "a[1].txt").touch()
+    assert names(tmp_path, tmp_path / "a[1].txt") == ["a[1].txt"]
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("missing.txt", "There is no file .*missing.txt"),
+        ("*.nothing", r"No file matches .*\*.nothing"),
+        ("empty", r"The folder .*empty holds no file that can be read: .txt"),
+    ],
+)
+def test_what_is_not_there(tree, source, said):
+    (tree / "empty").mkdir()
+    with pytest.raises(UserError, match=said):
+        find_sources([str(tree / source)])
+
+
+def test_no_source_and_no_list():
+    with pytest.raises(UserError, match="No file was given"):
+        find_sources([])
+    with pytest.raises(UserError, match="must be a list"):
+        find_sources("a.txt")
+
+
+def test_a_missing_package():
+    with pytest.raises(UserError, match=r"needs the package no_such_thing; run: pip install 'unmask\[data\]'"):
+        optional("no_such_thing.inside", "data")
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """A dataset as the hub's snapshots lie on disk."""
+    asked = {}
+
+    def snapshot_download(name, *, repo_type, revision, allow_patterns):
+        asked.update(name=name, repo_type=repo_type, revision=revision, patterns=allow_patterns)
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
+    for name in (
+        *("en/train-00000-of-00002.parquet", "en/train-00001-of-00002.parquet", "en/validation-00000.parquet"),
+        *("de/train.parquet", "raw/train.jsonl", "README.md"),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    return tmp_path, asked
+
+
+@pytest.mark.parametrize(
+    ("source", "files"),
+    [
+        ("hf:o/n", ["de/train.parquet", "en/train-00000-of-00002.parquet", "en/train-00001-of-00002.parquet"]),
+        ("hf:o/n:en", ["en/train-00000-of-00002.parquet", "en/train-00001-of-00002.parquet"]),
+        ("hf:o/n:en:validation", ["en/validation-00000.parquet"]),
+        ("hf:o/n::validation", ["en/validation-00000.parquet"]),
+        ("hf:o/n:raw", ["raw/train.jsonl"]),
+        ("hf:o/n:default:train", None),
+    ],
+)
+def test_a_dataset_of_the_hub(hub, source, files):
+    folder, asked = hub
+    said = []
+    found = find_sources([source], say=said.append)
+    if files is not None:
+        assert [str(s.path.relative_to(folder)) for s in found] == files
+        assert found[0].name == f"hf:o/n/{files[0]}"
+    assert (asked["name"], asked["repo_type"], asked["revision"]) == ("o/n", "dataset", None)
+    assert len(said) == 1
+
+
+def test_a_revision_and_what_is_fetched(hub):
+    _, asked = hub
+    find_sources(["hf:o/n@v2:en:train"])
+    assert asked["revision"] == "v2"
+    assert "*en*train*.parquet" in asked["patterns"]
+    assert not any(Path(pattern).suffix in (".bin", ".pkl", ".py") for pattern in asked["patterns"])
+
+
+def test_a_dataset_without_that_split(hub):
+    with pytest.raises(UserError, match="hf:o/n:en:test has no file that can be read"):
+        find_sources(["hf:o/n:en:test"])
+
+
+def test_a_dataset_that_cannot_be_reached(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(UserError, match="the hub cannot be reached"):
+        find_sources(["hf:no-such-owner/no-such-name"])
