@@ -57,6 +57,11 @@ class Masking:
         maskable_V[list(self.special_ids)] = False
         return maskable_V
 
+    @cached_property
+    def replacements(self) -> np.ndarray:
+        """The tokens that may be drawn."""
+        return np.flatnonzero(self.maskable_V)
+
 
 @dataclass(frozen=True)
 class MaskedBlocks:
@@ -154,18 +159,30 @@ def _chosen_units(
 ) -> np.ndarray:
     """Units in random order, each taken if it still fits into the budget of its block."""
     batch, length = maskable_BL.shape
-    before_BL = np.concatenate([np.zeros((batch, 1), bool), maskable_BL[:, :-1]], axis=1)
-    begins_BL = maskable_BL & (starts_BL | ~before_BL)
+    begins_BL = maskable_BL & starts_BL
+    begins_BL[:, 1:] |= maskable_BL[:, 1:] & ~maskable_BL[:, :-1]
+    begins_BL[:, 0] = maskable_BL[:, 0]
     begins = np.flatnonzero(begins_BL)
-    if begins.size == 0:
-        return np.zeros_like(maskable_BL)
     unit_BL = np.cumsum(begins_BL.ravel()).reshape(batch, length) - 1  # the number of each token's unit
     sizes = np.bincount(unit_BL[maskable_BL], minlength=begins.size)
-    rows, positions = np.divmod(begins, length)
-    order = np.lexsort((_bits(keys_B[rows], positions, _CHOICE), rows))
-    taken = np.zeros(begins.size, bool)
-    taken[order] = _fitting(sizes[order], rows[order], budget_B)
-    return taken[unit_BL] & maskable_BL
+    rows = np.repeat(np.arange(batch), np.count_nonzero(begins_BL, axis=1))
+    scores = _bits(keys_B[rows], begins - rows * length, _CHOICE)
+    taken, left_B = np.zeros(begins.size, bool), budget_B.copy()
+    # The units with the smallest numbers come first and nearly always use up the budget: the rest is rarely sorted.
+    early = _uniform(scores) < 1.25 * budget_B.sum() / max(1, maskable_BL.sum()) + 0.05
+    for stage in (early, ~early):
+        waiting = np.flatnonzero(stage & (left_B > 0)[rows])
+        if waiting.size:
+            waiting = waiting[np.argsort(scores[waiting])]
+            waiting = waiting[np.argsort(rows[waiting].astype(_row_type(batch)), kind="stable")]
+            taken[waiting] = fits = _fitting(sizes[waiting], rows[waiting], left_B)
+            left_B -= np.bincount(rows[waiting[fits]], sizes[waiting[fits]], minlength=batch).astype(np.int64)
+    return taken[unit_BL] & maskable_BL if begins.size else np.zeros_like(maskable_BL)
+
+
+def _row_type(batch: int) -> type[np.unsignedinteger]:
+    """NumPy sorts sixteen bits by their digits, in a fraction of the time."""
+    return np.uint16 if batch <= 1 << 16 else np.uint64
 
 
 def _fitting(sizes: np.ndarray, rows: np.ndarray, budget_B: np.ndarray) -> np.ndarray:
@@ -180,29 +197,31 @@ def _fitting(sizes: np.ndarray, rows: np.ndarray, budget_B: np.ndarray) -> np.nd
         waiting = waiting[sizes[waiting] <= left_B[rows[waiting]]]
         if waiting.size == 0:
             return taken
-        total, row = np.cumsum(sizes[waiting]), rows[waiting]
+        size, row = sizes[waiting], rows[waiting]
+        total = np.cumsum(size)
         first = np.flatnonzero(np.diff(row, prepend=-1))
-        before = np.repeat(total[first] - sizes[waiting][first], np.diff(np.append(first, row.size)))
+        before = np.repeat(total[first] - size[first], np.diff(np.append(first, row.size)))
         fits = total - before <= left_B[row]
         taken[waiting[fits]] = True
-        left_B -= np.bincount(row[fits], sizes[waiting[fits]], minlength=left_B.size).astype(np.int64)
+        left_B -= np.bincount(row[fits], size[fits], minlength=left_B.size).astype(np.int64)
         waiting = waiting[~fits]
 
 
 def _hidden(ids_BL: np.ndarray, chosen_BL: np.ndarray, keys_B: np.ndarray, masking: Masking) -> MaskedBlocks:
     """Replaces the chosen tokens: most by the mask, some by a random token, some by themselves."""
-    rows, positions = np.nonzero(chosen_BL)
-    kind = _uniform(_bits(keys_B[rows], positions, _KIND))
-    allowed = np.flatnonzero(masking.maskable_V)
-    drawn = allowed[(_uniform(_bits(keys_B[rows], positions, _REPLACEMENT)) * allowed.size).astype(np.int64)]
-    stood = ids_BL[rows, positions]
-    hidden_BL = ids_BL.copy()
-    hidden_BL[rows, positions] = np.where(
+    chosen, counts_B = np.flatnonzero(chosen_BL), np.count_nonzero(chosen_BL, axis=1)
+    rows = np.repeat(np.arange(len(ids_BL)), counts_B)
+    positions, keys = chosen - rows * ids_BL.shape[1], keys_B[rows]
+    kind = _uniform(_bits(keys, positions, _KIND))
+    which = _uniform(_bits(keys, positions, _REPLACEMENT)) * masking.replacements.size
+    drawn = masking.replacements[which.astype(np.int64)]
+    hidden_BL = np.ascontiguousarray(ids_BL).copy()
+    flat = hidden_BL.reshape(-1)
+    stood = flat[chosen]
+    flat[chosen] = np.where(
         kind < masking.masked, masking.mask_id, np.where(kind < masking.masked + masking.random, drawn, stood)
     )
-    counts_B = chosen_BL.sum(1)
-    predict_BP = np.zeros((len(ids_BL), int(counts_B.max(initial=0))), np.int32)
-    targets_BP, counts_BP = np.zeros_like(predict_BP), np.zeros(predict_BP.shape, bool)
-    nth = np.arange(rows.size) - np.repeat(np.cumsum(counts_B) - counts_B, counts_B)
-    predict_BP[rows, nth], targets_BP[rows, nth], counts_BP[rows, nth] = positions, stood, True
+    counts_BP = np.arange(counts_B.max(initial=0)) < counts_B[:, None]
+    predict_BP, targets_BP = np.zeros(counts_BP.shape, np.int32), np.zeros(counts_BP.shape, np.int32)
+    predict_BP[counts_BP], targets_BP[counts_BP] = positions, stood
     return MaskedBlocks(hidden_BL, predict_BP, targets_BP, counts_BP)
