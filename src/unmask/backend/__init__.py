@@ -2,10 +2,11 @@
 
 from unmask.backend.choice import BACKENDS, choose, current, devices, installed, threads, versions
 from unmask.backend.foreign_files import read_tensorflow_checkpoint, read_torch_file, torch_arrays
-from unmask.backend.learning import compiled, loss_and_gradients
+from unmask.backend.learning import Learner, compiled, learner, loss_and_gradients, make_deterministic
 from unmask.backend.operations import (
     Tensor,
     adopt,
+    cross_entropy,
     dropout,
     fused_attention,
     linear,
@@ -16,17 +17,21 @@ from unmask.backend.operations import (
 
 __all__ = [
     "BACKENDS",
+    "Learner",
     "Tensor",
     "adopt",
     "choose",
     "compiled",
+    "cross_entropy",
     "current",
     "devices",
     "dropout",
     "fused_attention",
     "installed",
+    "learner",
     "linear",
     "loss_and_gradients",
+    "make_deterministic",
     "on_host",
     "read_safetensor",
     "read_tensorflow_checkpoint",

@@ -1,6 +1,7 @@
 """Functions of a whole model: compiled for prediction, differentiated, and improved step by step."""
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -76,3 +77,211 @@ def _jax_gradients(variables: list[Any], loss: Callable[[], Tensor]) -> tuple[Te
 
     value, gradients = jax.jit(jax.value_and_grad(of_values))([v.value for v in variables])
     return value, list(gradients)
+
+
+Loss = Callable[[Mapping[str, Tensor]], tuple[Tensor, Tensor]]
+"""Given the tensors of a piece of a batch: the scalar to make smaller, and a vector of sums to report."""
+
+
+class Learner(ABC):
+    """Improves a model: gradients of the pieces of a batch are added up, then the optimizer makes one step.
+
+    Args:
+        model: whose trainable variables are improved.
+        loss: called with `training` on.
+        optimizer: of Keras, built for these variables.
+    """
+
+    def __init__(self, model: Any, loss: Loss, optimizer: Any) -> None:
+        self.model, self.loss, self.optimizer = model, loss, optimizer
+        self.variables = model.trainable_variables
+
+    @abstractmethod
+    def add(self, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Adds the gradients of one piece; gives the sums that the loss reports."""
+
+    @abstractmethod
+    def update(self, *, rate: float, max_norm: float) -> float:
+        """One step with all that was added, clipped to `max_norm`; none if their norm, which it gives, is not finite."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Drops what was added."""
+
+
+def learner(model: Any, loss: Loss, optimizer: Any) -> Learner:
+    """The learner of the chosen backend."""
+    kinds: dict[str, Callable[[Any, Loss, Any], Learner]] = {
+        "torch": _TorchLearner,
+        "jax": _JaxLearner,
+        "tensorflow": _TensorflowLearner,
+    }
+    return kinds[current()](model, loss, optimizer)
+
+
+class _TorchLearner(Learner):
+    """PyTorch adds gradients up by itself."""
+
+    def __init__(self, model: Any, loss: Loss, optimizer: Any) -> None:
+        super().__init__(model, loss, optimizer)
+        self.parameters = [variable.value for variable in self.variables]
+        self.forget()
+
+    def add(self, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+        import torch
+
+        device = self.parameters[0].device
+        value, sums = self.loss({name: torch.from_numpy(array).to(device) for name, array in arrays.items()})
+        value.backward()
+        return np.asarray(sums.detach().cpu().numpy())
+
+    def update(self, *, rate: float, max_norm: float) -> float:
+        import torch
+
+        with torch.no_grad():
+            gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
+            norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))))
+            if np.isfinite(norm):
+                if norm > max_norm:
+                    torch._foreach_mul_(gradients, max_norm / norm)
+                self.optimizer.learning_rate.assign(rate)
+                self.optimizer.apply(gradients, self.variables)
+        self.forget()
+        return norm
+
+    def forget(self) -> None:
+        for parameter in self.parameters:
+            parameter.grad = None
+
+
+class _JaxLearner(Learner):
+    """Gradients and updates are compiled functions of the values of all variables."""
+
+    def __init__(self, model: Any, loss: Loss, optimizer: Any) -> None:
+        import jax
+
+        super().__init__(model, loss, optimizer)
+        self.others = model.non_trainable_variables
+        self.gradients: list[Tensor] = []
+        self._add = jax.jit(self._added, donate_argnums=(2,))
+        self._update = jax.jit(self._updated, donate_argnums=(0, 1, 2))
+        self.forget()
+
+    def _added(
+        self, trainable: list[Tensor], others: list[Tensor], so_far: list[Tensor], arrays: Mapping[str, Tensor]
+    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        import jax
+        import keras
+
+        def of(values: list[Tensor]) -> tuple[Tensor, tuple[Tensor, list[Tensor]]]:
+            pairs = [*zip(self.variables, values, strict=True), *zip(self.others, others, strict=True)]
+            with keras.StatelessScope(state_mapping=pairs) as scope:
+                value, sums = self.loss(arrays)
+                return value, (sums, [scope.get_current_value(variable) for variable in self.others])
+
+        (_, (sums, new_others)), gradients = jax.value_and_grad(of, has_aux=True)(trainable)
+        return sums, new_others, [a + b for a, b in zip(so_far, gradients, strict=True)]
+
+    def _updated(
+        self, gradients: list[Tensor], trainable: list[Tensor], state: list[Tensor], max_norm: Tensor
+    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        import jax.numpy as jnp
+
+        norm = jnp.sqrt(sum(jnp.vdot(g, g) for g in gradients))
+        scale = jnp.minimum(1.0, max_norm / norm)
+        trainable_, state_ = self.optimizer.stateless_apply(state, [g * scale for g in gradients], trainable)
+        keep = jnp.isfinite(norm)
+        kept = [jnp.where(keep, new, old) for new, old in zip(trainable_, trainable, strict=True)]
+        return norm, kept, [jnp.where(keep, new, old) for new, old in zip(state_, state, strict=True)]
+
+    def add(self, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+        sums, others, self.gradients = self._add(_values(self.variables), _values(self.others), self.gradients, arrays)
+        _assign(self.others, others)
+        return np.asarray(sums)
+
+    def update(self, *, rate: float, max_norm: float) -> float:
+        self.optimizer.learning_rate.assign(rate)
+        state = self.optimizer.variables
+        norm, trainable, new_state = self._update(self.gradients, _values(self.variables), _values(state), max_norm)
+        _assign(self.variables, trainable)
+        _assign(state, new_state)
+        self.forget()
+        return float(norm)
+
+    def forget(self) -> None:
+        import jax.numpy as jnp
+
+        self.gradients = [jnp.zeros(variable.shape, variable.dtype) for variable in self.variables]
+
+
+def _values(variables: list[Any]) -> list[Tensor]:
+    return [variable.value for variable in variables]
+
+
+def _assign(variables: list[Any], values: list[Tensor]) -> None:
+    for variable, value in zip(variables, values, strict=True):
+        variable.assign(value)
+
+
+class _TensorflowLearner(Learner):
+    """Gradients and updates are compiled by XLA; sums of gradients are variables."""
+
+    def __init__(self, model: Any, loss: Loss, optimizer: Any) -> None:
+        import tensorflow as tf
+
+        super().__init__(model, loss, optimizer)
+        self.sums = [tf.Variable(tf.zeros(v.shape, v.dtype), trainable=False) for v in self.variables]
+        self._add = tf.function(self._added, jit_compile=True)
+        self._update = tf.function(self._updated, jit_compile=True)
+
+    def _added(self, arrays: Mapping[str, Tensor]) -> Tensor:
+        import tensorflow as tf
+
+        values = [variable.value for variable in self.variables]
+        with tf.GradientTape() as tape:
+            value, sums = self.loss(arrays)
+        for total, gradient in zip(self.sums, tape.gradient(value, values), strict=True):
+            if gradient is not None:
+                total.assign_add(tf.convert_to_tensor(gradient))
+        return sums
+
+    def _updated(self, max_norm: Tensor) -> Tensor:
+        import tensorflow as tf
+
+        norm = tf.sqrt(tf.add_n([tf.reduce_sum(tf.square(total)) for total in self.sums]))
+        scale = tf.minimum(1.0, max_norm / norm)
+        self.optimizer.apply([total * scale for total in self.sums], self.variables)
+        return norm
+
+    def add(self, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+        import tensorflow as tf
+
+        return np.asarray(self._add({name: tf.constant(array) for name, array in arrays.items()}))
+
+    def update(self, *, rate: float, max_norm: float) -> float:
+        import tensorflow as tf
+
+        self.optimizer.learning_rate.assign(rate)
+        norm = float(tf.linalg.global_norm([total.value() for total in self.sums]))
+        if np.isfinite(norm):
+            self._update(tf.constant(max_norm, tf.float32))
+        self.forget()
+        return norm
+
+    def forget(self) -> None:
+        import tensorflow as tf
+
+        for total in self.sums:
+            total.assign(tf.zeros(total.shape, total.dtype))
+
+
+def make_deterministic() -> None:
+    """Has the backend give the same bits for the same computation, where it would not by itself."""
+    if current() == "tensorflow":
+        import tensorflow as tf
+
+        tf.config.experimental.enable_op_determinism()
+    elif current() == "torch":
+        import torch
+
+        torch.use_deterministic_algorithms(True, warn_only=True)

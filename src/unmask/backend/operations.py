@@ -68,6 +68,21 @@ def dropout(x: Tensor, rate: float, seed_generator: Any) -> Tensor:
     return x * keep.mul_(1 / (1 - rate))
 
 
+def cross_entropy(logits_BPV: Tensor, targets_BP: Tensor) -> Tensor:
+    """−log softmax(logits)[target] at each position, in float32."""
+    from keras import ops
+
+    logits_BPV = ops.cast(logits_BPV, "float32")
+    if current() == "torch":
+        import torch
+
+        flat_NV, flat_N = logits_BPV.reshape(-1, logits_BPV.shape[-1]), targets_BP.reshape(-1).long()
+        return torch.nn.functional.cross_entropy(flat_NV, flat_N, reduction="none").view(targets_BP.shape)
+    targets_BP1 = ops.expand_dims(targets_BP, -1)
+    hit_BP = ops.squeeze(ops.take_along_axis(logits_BPV, targets_BP1, axis=-1), -1)
+    return ops.logsumexp(logits_BPV, axis=-1) - hit_BP
+
+
 def on_host(x: Tensor) -> np.ndarray | None:
     """The values of `x` if looking at them costs nothing (NumPy, or a concrete tensor on the CPU), else None."""
     if x is None or isinstance(x, np.ndarray):

@@ -87,6 +87,13 @@ class Tokenizer:
         """The id of the mask."""
         return self._needed("mask_token")
 
+    @property
+    def special_ids(self) -> list[int]:
+        """The ids that stand for no text: padding, mask, separators and the like."""
+        added = self.rust.get_added_tokens_decoder()
+        roles = (self._id_of(role) for role in _ROLES)
+        return sorted({id_ for id_, token in added.items() if token.special} | {r for r in roles if r is not None})
+
     def _needed(self, role: str) -> int:
         found = self._id_of(role)
         if found is None:

@@ -1,0 +1,108 @@
+"""`unmask pretrain --corpus DIR --out DIR`: a corpus becomes an encoder."""
+
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unmask.errors import UserError
+
+Text = str | None
+
+
+def pretrain(
+    corpus: Annotated[Path, typer.Option(help="A corpus that `unmask corpus build` wrote.")],
+    out: Annotated[Path, typer.Option(help="The run's folder; at its end a Hugging Face folder.")],
+    config: Annotated[
+        str, typer.Option(metavar="RECIPE", help="A recipe of ours (see below) or a TOML file; options override it.")
+    ] = "roberta-mini",
+    size: Annotated[Text, typer.Option(help="tiny, mini, small, base or large.")] = None,
+    model: Annotated[Text, typer.Option(metavar="SOURCE", help="Go on from this model (domain adaptation).")] = None,
+    objective: Annotated[Text, typer.Option(help="mlm, or mlm+nsp: with next-sentence prediction.")] = None,
+    input_format: Annotated[
+        Text,
+        typer.Option(help="full-sentences, doc-sentences, segment-pair, sentence-pair or packed-documents."),
+    ] = None,
+    masking: Annotated[Text, typer.Option(help="dynamic, or static: ten masks in turn.")] = None,
+    mask_unit: Annotated[Text, typer.Option(help="token, word (whole words) or span.")] = None,
+    mask_share: Annotated[float | None, typer.Option(help="The share of tokens to predict.")] = None,
+    length: Annotated[int | None, typer.Option(help="Tokens of a block.")] = None,
+    steps: Annotated[int | None, typer.Option(help="How long: updates, or …")] = None,
+    epochs: Annotated[float | None, typer.Option(help="… times through the corpus, or …")] = None,
+    hours: Annotated[float | None, typer.Option(help="… hours.")] = None,
+    batch_tokens: Annotated[int | None, typer.Option(help="Tokens that one update learns from.")] = None,
+    peak_rate: Annotated[float | None, typer.Option(help="The highest learning rate.")] = None,
+    precision: Annotated[Text, typer.Option(help="float32 or mixed_bfloat16.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Decides weights, order, masks and dropout.")] = None,
+    save_every: Annotated[int | None, typer.Option(metavar="STEPS", help="Steps between two saved states.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other key of a recipe.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Threads that prepare batches; never changes the result.", min=0)] = 2,
+    backend: Annotated[Text, typer.Option(help="torch, jax or tensorflow.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the final figures as JSON.")] = False,
+) -> None:
+    """Pretrain RoBERTa or BERT. The same command again goes on where it stopped, bit by bit.
+
+    Recipes: `roberta-tiny`, `roberta-mini`, `roberta-mini-words` and `bert-mini` for two cores, `roberta` and `bert` as
+    in the papers, for accelerators.
+
+    Examples:
+
+        unmask pretrain --corpus corpus --out my-roberta --hours 2
+
+        unmask pretrain --corpus corpus --out my-bert --config bert-mini --epochs 3 --set dropout=0.1
+
+        unmask pretrain --corpus corpus --out adapted --model hf:FacebookAI/roberta-base --steps 2000 --peak-rate 1e-4
+    """
+    from unmask.train.loop import told_how_to_go_on
+    from unmask.train.pretrain import pretrain as run
+    from unmask.train.recipe import Recipe
+
+    said = {
+        "size": size,
+        "model": model,
+        "objective": objective,
+        "input_format": input_format,
+        "masking": masking,
+        "mask_unit": mask_unit,
+        "mask_share": mask_share,
+        "length": length,
+        "steps": steps,
+        "epochs": epochs,
+        "hours": hours,
+        "batch_tokens": batch_tokens,
+        "peak_rate": peak_rate,
+        "precision": precision,
+        "seed": seed,
+        "save_every": save_every,
+    }
+    recipe = Recipe.read(config, **(_settings(settings or []) | {k: v for k, v in said.items() if v is not None}))
+    with told_how_to_go_on(f"unmask {shlex.join(sys.argv[1:])}"):
+        _tell(run(corpus, out, recipe, backend_name=backend, workers=workers), as_json=as_json)
+
+
+def _settings(said: list[str]) -> dict[str, Any]:
+    """`key=value` pairs; a value is a number, true or false where it looks like one, else a text."""
+    values = {}
+    for setting in said:
+        key, equals, text = setting.partition("=")
+        if not equals:
+            raise UserError(f"--set {setting} has no value; write --set key=value.")
+        try:
+            values[key] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            values[key] = text
+    return values
+
+
+def _tell(folder: Path, *, as_json: bool) -> None:
+    metrics = (folder / "metrics.json").read_text(encoding="utf-8")
+    if as_json:
+        typer.echo(metrics.strip())
+        return
+    typer.echo(f"The model is in {folder}: figures in metrics.json, the curve in curve.png, its card in README.md.")
+    typer.echo(f'Try it: unmask fill {folder} "…"  ·  look: tensorboard --logdir {folder}/tensorboard')

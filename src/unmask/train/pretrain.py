@@ -1,0 +1,332 @@
+"""Pretraining: a corpus and a recipe become an encoder. BERT, section 3.1; RoBERTa, sections 3 and 4."""
+
+import logging
+import math
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unmask import __version__, backend
+from unmask.backend import Tensor
+from unmask.checkpoint import load_model, save_model
+from unmask.data.batches import Batches, StepBatch, ahead
+from unmask.data.blocks import Blocks, Layout
+from unmask.data.masking import Masking
+from unmask.data.shards import HELDOUT, TRAIN, Corpus
+from unmask.errors import UserError
+from unmask.files import only_run_in, read_json, write_json, write_whole
+from unmask.text import Tokenizer, load_tokenizer
+from unmask.train.card import model_card
+from unmask.train.log import Log, draw_curve
+from unmask.train.loop import Job, StepInput, run
+from unmask.train.recipe import Recipe, differences
+from unmask.train.schedule import learning_rate
+from unmask.train.state import Carried, States, all_variables
+
+log = logging.getLogger("unmask")
+
+FREE = ("save_every",)
+"""Keys of a recipe that may change when a run goes on: they decide nothing that it computes."""
+_PROBE_STEPS = 3
+_COUNTED_TOKENS = 50_000_000
+"""Token frequencies are taken from at most so many tokens."""
+
+
+def pretrain(
+    corpus_folder: str | Path, out: str | Path, recipe: Recipe, *, backend_name: str | None = None, workers: int = 2
+) -> Path:
+    """Trains, or goes on where an earlier call in the same folder stopped; gives the folder of the model.
+
+    Args:
+        corpus_folder: what `unmask corpus build` wrote.
+        out: the run's folder; at the end it is a Hugging Face folder.
+        recipe: what to do.
+        backend_name: torch, jax or tensorflow.
+        workers: threads that make batches ahead; the result does not depend on their number.
+    """
+    backend.choose(backend_name)
+    backend.make_deterministic()
+    folder, corpus = Path(out).expanduser(), Corpus(corpus_folder)
+    tokenizer = load_tokenizer(corpus.folder)
+    with only_run_in(folder):
+        plan = _plan(folder, corpus, recipe)
+        if plan.get("finished"):
+            log.warning("%s is finished already; choose another --out for another run.", folder)
+            return folder
+        _refuse_foreign(folder, plan)
+        trainer = Trainer(corpus, tokenizer, recipe, workers)
+        states = States(folder, all_variables(trainer.model, trainer.learner.optimizer))
+        carried = states.restore(states.steps()[-1]) if states.steps() else Carried()
+        if plan.get("total_steps") is None:
+            plan["total_steps"] = trainer.total_steps(states)
+            write_json(folder / "run.json", plan)
+        with Log(folder, step=carried.step) as journal:
+            try:
+                carried = run(trainer.job(plan["total_steps"]), states, journal, carried)
+            finally:
+                trainer.draw(journal, folder)
+            _finish(folder, plan, trainer, journal, carried)
+        states.remove_all()
+    return folder
+
+
+def _plan(folder: Path, corpus: Corpus, recipe: Recipe) -> dict[str, Any]:
+    """What the folder's run.json says of its run, if it is the one that is asked for; or a new plan."""
+    wanted: dict[str, Any] = {"recipe": recipe.to_json(), "corpus": corpus.fingerprint, "backend": backend.current()}
+    path = folder / "run.json"
+    if not path.is_file():
+        return {**wanted, "unmask": __version__, "versions": backend.versions(), "total_steps": None}
+    plan = read_json(path)
+    what = differences(plan["recipe"], wanted["recipe"], free=FREE)
+    if plan["corpus"] != wanted["corpus"]:
+        what.append("the corpus is another one")
+    if plan["backend"] != wanted["backend"]:
+        what.append(f"the backend was {plan['backend']} and is {wanted['backend']}")
+    if what:
+        raise UserError(
+            f"{folder} holds a run that differs: {'; '.join(what)}. Choose another --out, or the same recipe."
+        )
+    return plan
+
+
+def _refuse_foreign(folder: Path, plan: Mapping[str, Any]) -> None:
+    if plan["total_steps"] is None and (folder / "config.json").exists():
+        raise UserError(
+            f"{folder} holds a model already; choose another --out, or go on from it with --model {folder}."
+        )
+
+
+class Trainer:
+    """A model with its data, ready to be trained."""
+
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe, workers: int) -> None:
+        import keras  # noqa: PLC0415  (after the backend is chosen)
+
+        from unmask.train.optimizer import adamw  # noqa: PLC0415
+
+        self.corpus, self.tokenizer, self.recipe, self.workers = corpus, tokenizer, recipe, workers
+        keras.config.set_dtype_policy(recipe.precision)
+        self.layout = Layout.of(tokenizer)
+        self.model = _model(corpus, tokenizer, recipe, self.layout)
+        self.masking = masking_of(recipe, tokenizer, self.model.config.vocab_size)
+        self.batches = self._batches(TRAIN)
+        self.heldout = self._batches(HELDOUT) if corpus.tokens(HELDOUT) else None
+        optimizer = adamw(
+            self.model,
+            beta_1=recipe.beta_1,
+            beta_2=recipe.beta_2,
+            epsilon=recipe.epsilon,
+            weight_decay=recipe.weight_decay,
+        )
+        self.learner = backend.learner(self.model, self._loss, optimizer)
+        self._look = backend.compiled(self.model, self._sums)
+        self.baseline = self._frequency_loss() if self.heldout else None
+
+    def _batches(self, split: str) -> Batches:
+        recipe = self.recipe
+        blocks = Blocks(
+            self.corpus.shards(split), self.layout, form=recipe.input_format, length=recipe.length, seed=recipe.seed
+        )
+        return Batches(
+            blocks=blocks,
+            masking=self.masking,
+            size=max(1, round(recipe.batch_tokens / blocks.mean_length)),
+            piece_tokens=min(recipe.piece_tokens, recipe.batch_tokens),
+            seed=recipe.seed + (split == HELDOUT),
+            fixed_shapes=backend.current() != "torch",
+        )
+
+    # --- what is computed ------------------------------------------------------------------------
+
+    def _outputs(self, arrays: Mapping[str, Tensor], *, training: bool) -> tuple[Tensor, Tensor | None]:
+        """Logits at the masked positions, and of the next sentence."""
+        outputs = self.model(
+            arrays["ids_BL"],
+            arrays["segments_BL"] if self.model.config.n_segments > 1 else None,
+            attend_BL=arrays["attend_BL"],
+            documents_BL=arrays["documents_BL"] if self.batches.blocks.packed else None,
+            predict_BP=arrays["predict_BP"],
+            training=training,
+        )
+        return outputs if self.recipe.objective == "mlm+nsp" else (outputs, None)
+
+    def _loss(self, arrays: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """This piece's part of the batch's loss: sums divided by the counts of the whole batch."""
+        from keras import ops  # noqa: PLC0415
+
+        logits_BPV, next_B2 = self._outputs(arrays, training=True)
+        masked = ops.sum(backend.cross_entropy(logits_BPV, arrays["targets_BP"]) * arrays["counts_BP"])
+        if next_B2 is None:
+            return masked * arrays["per_predicted"], ops.stack([masked])
+        following = ops.sum(backend.cross_entropy(next_B2, 1 - arrays["follows_B"]) * arrays["asked_B"])
+        value = masked * arrays["per_predicted"] + following * arrays["per_pair"]
+        return value, ops.stack([masked, following])
+
+    def _sums(self, arrays: Mapping[str, Tensor]) -> Tensor:
+        """For evaluation: losses and hits, summed."""
+        from keras import ops  # noqa: PLC0415
+
+        logits_BPV, next_B2 = self._outputs(arrays, training=False)
+        found = []
+        for logits, targets, counts in (
+            (logits_BPV, arrays["targets_BP"], arrays["counts_BP"]),
+            (next_B2, 1 - arrays["follows_B"], arrays["asked_B"]),
+        ):
+            if logits is not None:
+                hits = ops.cast(ops.equal(ops.argmax(logits, -1), ops.cast(targets, "int64")), "float32")
+                found += [ops.sum(backend.cross_entropy(logits, targets) * counts), ops.sum(hits * counts)]
+        return ops.stack(found)
+
+    def evaluate(self) -> dict[str, float]:
+        """Loss, perplexity and accuracy on the held-out part, always with the same masks."""
+        if self.heldout is None:
+            return {}
+        sums: Any = 0.0
+        n_predicted = n_pairs = 0
+        blocks = max(1, int(self.recipe.heldout_tokens / self.heldout.blocks.mean_length))
+        for batch in self.heldout.in_order(blocks):
+            n_predicted, n_pairs = n_predicted + batch.n_predicted, n_pairs + batch.n_pairs
+            sums = sums + sum(np.asarray(self._look(dict(piece)), np.float64) for piece in batch.pieces)
+        loss = float(sums[0]) / n_predicted
+        figures = {
+            "loss": loss,
+            "perplexity": math.exp(min(loss, 700)),
+            "masked_accuracy": float(sums[1]) / n_predicted,
+        }
+        if len(sums) == 4 and n_pairs:
+            figures |= {"next_sentence_loss": sums[2] / n_pairs, "next_sentence_accuracy": sums[3] / n_pairs}
+        return {name: float(value) for name, value in figures.items()}
+
+    def _frequency_loss(self) -> float:
+        """The held-out loss of somebody who knows nothing but how often each token occurs."""
+        assert self.heldout is not None
+        counts_V, left = np.ones(self.model.config.vocab_size), _COUNTED_TOKENS
+        for shard in self.corpus.shards(TRAIN):
+            counts_V += np.bincount(shard.ids[:left], minlength=len(counts_V))
+            left -= len(shard.ids)
+            if left <= 0:
+                break
+        surprise_V = -np.log(counts_V / counts_V.sum())
+        total = count = 0.0
+        blocks = max(1, int(self.recipe.heldout_tokens / self.heldout.blocks.mean_length))
+        for batch in self.heldout.in_order(blocks):
+            total += sum(float((surprise_V[piece["targets_BP"]] * piece["counts_BP"]).sum()) for piece in batch.pieces)
+            count += batch.n_predicted
+        return total / count
+
+    # --- how long, and in which steps ------------------------------------------------------------
+
+    def total_steps(self, states: States) -> int:
+        """As many as the recipe says; hours are turned into steps by trying a few."""
+        recipe, per_epoch = self.recipe, self.batches.blocks.n_blocks / self.batches.size
+        if recipe.steps is not None:
+            return recipe.steps
+        if recipe.hours is None:
+            return max(1, math.ceil((1.0 if recipe.epochs is None else recipe.epochs) * per_epoch))
+        states.save(Carried())
+        seconds = []
+        for step_input in self._inputs(0, _PROBE_STEPS):
+            began = time.monotonic()
+            for piece in step_input.pieces:
+                self.learner.add(piece)
+            self.learner.update(rate=0.0, max_norm=1.0)
+            seconds.append(time.monotonic() - began)
+        states.restore(0)
+        return max(1, int(recipe.hours * 3600 / min(seconds[1:])))
+
+    def job(self, total: int) -> Job:
+        """The run for the loop."""
+        recipe = self.recipe
+        warmup = round(recipe.warmup * total) if recipe.warmup < 1 else round(recipe.warmup)
+        return Job(
+            label="pretraining",
+            learner=self.learner,
+            random_state=self.model.non_trainable_variables,
+            inputs=self._inputs,
+            rate=lambda step: learning_rate(step, peak=recipe.peak_rate, warmup=warmup, total=total),
+            total_steps=total,
+            clip_norm=recipe.clip_norm,
+            save_every=recipe.save_every,
+            evaluate_every=recipe.evaluate_every or max(1, total // 10),
+            evaluate=self.evaluate,
+        )
+
+    def _inputs(self, first: int, last: int) -> Iterator[StepInput]:
+        for batch in ahead(self.batches, range(first, last), workers=self.workers):
+            yield _step_input(batch)
+
+    def draw(self, journal: Log, folder: Path) -> None:
+        """The curve so far."""
+        config = self.model.config
+        title = f"{config.family}, {config.n_layers} layers × {config.d_model}, {config.vocab_size:,} tokens"
+        draw_curve(journal, folder, baseline=self.baseline, title=title)
+
+
+def _step_input(batch: StepBatch) -> StepInput:
+    scales = {
+        "per_predicted": np.asarray(1 / max(1, batch.n_predicted), np.float32),
+        "per_pair": np.asarray(1 / max(1, batch.n_pairs), np.float32),
+    }
+
+    def figures(sums: np.ndarray) -> dict[str, float]:
+        found = {"loss": float(sums[0]) / max(1, batch.n_predicted)}
+        return found if len(sums) == 1 else {**found, "next_sentence_loss": float(sums[1]) / max(1, batch.n_pairs)}
+
+    return StepInput([{**piece, **scales} for piece in batch.pieces], batch.n_tokens, figures)
+
+
+def masking_of(recipe: Recipe, tokenizer: Tokenizer, vocab_size: int) -> Masking:
+    """The recipe's masking with this tokenizer's ids; rows of the table that no token has are never drawn."""
+    special = set(tokenizer.special_ids) | set(range(tokenizer.n_ids, vocab_size))
+    return Masking(
+        mask_id=tokenizer.mask_id,
+        vocab_size=vocab_size,
+        special_ids=tuple(sorted(special)),
+        share=recipe.mask_share,
+        masked=recipe.masked,
+        random=recipe.random,
+        unit=recipe.mask_unit,
+        n_masks=recipe.static_masks if recipe.masking == "static" else None,
+    )
+
+
+def _model(corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe, layout: Layout) -> Any:
+    """A new model, or the one to go on from."""
+    from unmask.model import Bert  # noqa: PLC0415  (imports Keras, for which the backend is chosen)
+
+    if tokenizer.n_ids != corpus.n_ids:
+        raise UserError(f"The corpus was made with {corpus.n_ids} ids, but its tokenizer has {tokenizer.n_ids} now.")
+    if recipe.model is None:
+        ids: dict[str, int | None] = {"pad_id": layout.pad_id}
+        if recipe.family == "roberta":
+            ids |= {"bos_id": layout.first[0], "eos_id": layout.last[0]}
+        return Bert(recipe.config(n_ids=tokenizer.n_ids, **ids), recipe.objective, seed=recipe.seed)
+    if load_tokenizer(recipe.model).rust.to_str() != tokenizer.rust.to_str():
+        raise UserError(
+            f"The corpus was not made with the tokenizer of {recipe.model}; "
+            f"build it again with --tokenizer {recipe.model}."
+        )
+    model = load_model(recipe.model, recipe.objective, seed=recipe.seed)
+    if model.config.max_positions < recipe.length:
+        raise UserError(
+            f"Blocks of {recipe.length} tokens, but {recipe.model} reads {model.config.max_positions}; "
+            f"pass --length {model.config.max_positions}."
+        )
+    return model
+
+
+def _finish(folder: Path, plan: dict[str, Any], trainer: Trainer, journal: Log, carried: Carried) -> None:
+    """The Hugging Face folder with its card and figures."""
+    save_model(trainer.model, trainer.tokenizer, folder)
+    last = journal.of("heldout")[-1:]
+    figures = {name: value for line in last for name, value in line.items() if name not in ("kind", "step")}
+    if trainer.baseline is not None:
+        figures["perplexity_of_token_frequencies"] = math.exp(min(trainer.baseline, 700))
+    metrics = {**figures, "steps": carried.step, "tokens": carried.tokens, "hours": carried.seconds / 3600}
+    write_json(folder / "metrics.json", metrics)
+    write_whole(folder / "README.md", model_card(trainer.model, trainer.corpus, trainer.recipe, metrics))
+    plan["finished"] = True
+    write_json(folder / "run.json", plan)

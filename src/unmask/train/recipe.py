@@ -1,0 +1,184 @@
+"""Recipes of pretraining: TOML files, overridden by what the command line says; unknown keys fail with a suggestion."""
+
+import dataclasses
+import difflib
+import tomllib
+import typing
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from unmask.config import ModelConfig, preset
+from unmask.data.blocks import FORMATS, PAIRS
+from unmask.errors import UserError
+
+_FOLDER = "recipes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Everything that decides what a run computes; the defaults are RoBERTa's (Liu et al. 2019, table 9)."""
+
+    family: Literal["roberta", "bert"] = "roberta"
+    size: Literal["tiny", "mini", "small", "base", "large"] = "base"
+    n_layers: int | None = None
+    """These four change the size."""
+    n_heads: int | None = None
+    d_model: int | None = None
+    d_ff: int | None = None
+    dropout: float | None = None
+    attention_dropout: float | None = None
+    model: str | None = None
+    """A model folder to go on from, in place of a new model."""
+
+    objective: Literal["mlm", "mlm+nsp"] = "mlm"
+    input_format: Literal["full-sentences", "doc-sentences", "segment-pair", "sentence-pair", "packed-documents"] = (
+        "full-sentences"
+    )
+    length: int = 512
+    """Tokens of a block, special ones counted."""
+    masking: Literal["dynamic", "static"] = "dynamic"
+    mask_unit: Literal["token", "word", "span"] = "token"
+    mask_share: float = 0.15
+    masked: float = 0.8
+    random: float = 0.1
+    static_masks: int = 10
+    """With static masking, the number of masks that take turns."""
+
+    batch_tokens: int = 8192 * 512
+    """Tokens that one update learns from."""
+    piece_tokens: int = 8192
+    """Tokens that the machine computes at once; a batch is computed in so many pieces."""
+    steps: int | None = None
+    """One of these three says how long."""
+    epochs: float | None = None
+    hours: float | None = None
+    peak_rate: float = 6e-4
+    warmup: float = 0.048
+    """Steps of warm-up, as a share of all (below 1) or as a number of steps."""
+    beta_1: float = 0.9
+    beta_2: float = 0.98
+    epsilon: float = 1e-6
+    weight_decay: float = 0.01
+    clip_norm: float = 1.0
+    precision: Literal["float32", "mixed_bfloat16"] = "float32"
+    checkpointing: bool = False
+    """Computes activations again in the backward pass, which takes less memory and more time."""
+
+    seed: int = 0
+    save_every: int = 1000
+    evaluate_every: int | None = None
+    """Steps between two looks at the held-out part; ten in a run if not given."""
+    heldout_tokens: int = 200_000
+    """At most so much of the held-out part is looked at."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            _check_type(field.name, getattr(self, field.name), field.type)
+        _check_values(self)
+
+    @classmethod
+    def read(cls, source: str | None, **changes: Any) -> Self:
+        """A recipe of ours by name, or a TOML file; `changes` win, except those that are None."""
+        values = _content(source) if source is not None else {}
+        for key in values:
+            _check_key(key, str(source))
+        for key in changes:
+            _check_key(key, "The command")
+        wanted = {key: value for key, value in changes.items() if value is not None}
+        if len({"steps", "epochs", "hours"} & set(wanted)) == 1:
+            values = {key: value for key, value in values.items() if key not in ("steps", "epochs", "hours")}
+        return cls(**(values | wanted))
+
+    def to_json(self) -> dict[str, Any]:
+        """All keys and values."""
+        return dataclasses.asdict(self)
+
+    def config(self, *, n_ids: int, **ids: int | None) -> ModelConfig:
+        """The model that a run from scratch begins with."""
+        named = ("n_layers", "n_heads", "d_model", "d_ff", "dropout", "attention_dropout")
+        changes = {name: getattr(self, name) for name in named if getattr(self, name) is not None}
+        return preset(self.family, self.size, vocab_size=n_ids, max_positions=self.length, **_shaped(changes), **ids)
+
+
+def _shaped(changes: dict[str, Any]) -> dict[str, Any]:
+    """A new width brings the heads and the inner width that the papers give it, unless they are said too."""
+    if "d_model" in changes:
+        width = changes["d_model"]
+        changes.setdefault("d_ff", 4 * width)
+        changes.setdefault("n_heads", max(1, width // 64))
+    return changes
+
+
+def names() -> list[str]:
+    """The recipes that come with unmask."""
+    folder = resources.files("unmask") / _FOLDER
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def _content(source: str) -> dict[str, Any]:
+    if source in names():
+        text = (resources.files("unmask") / _FOLDER / f"{source}.toml").read_text(encoding="utf-8")
+    elif Path(source).is_file():
+        text = Path(source).read_text(encoding="utf-8")
+    else:
+        near = difflib.get_close_matches(source, names(), 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names())}, or write your own."
+        raise UserError(f"There is no recipe and no file {source}; {hint}")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{source} is not valid TOML: {error}.") from None
+
+
+def _check_key(key: str, source: str) -> None:
+    known = [field.name for field in dataclasses.fields(Recipe)]
+    if key not in known:
+        near = difflib.get_close_matches(key, known, 1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"it may hold {', '.join(known)}."
+        raise UserError(f"{source} has the unknown key {key!r}; {hint}")
+
+
+def _check_type(key: str, value: Any, kind: Any) -> None:
+    """Numbers must be numbers and choices must be among the choices; a whole number will do for any number."""
+    allowed = typing.get_args(kind) or (kind,)
+    if typing.get_origin(kind) is Literal:
+        if value not in allowed:
+            near = difflib.get_close_matches(str(value), [str(choice) for choice in allowed], 1)
+            hint = f"; did you mean {near[0]}?" if near else "."
+            raise UserError(f"{key} is {value!r}, but must be one of {', '.join(map(str, allowed))}{hint}")
+        return
+    fits = isinstance(value, allowed) or (float in allowed and isinstance(value, int))
+    if not fits or (isinstance(value, bool) and bool not in allowed):
+        kinds = " or ".join("nothing" if k is type(None) else k.__name__ for k in allowed)
+        raise UserError(f"{key} is {value!r}, but must be {kinds}.")
+
+
+def _check_values(recipe: Recipe) -> None:
+    said = [key for key in ("steps", "epochs", "hours") if getattr(recipe, key) is not None]
+    if len(said) > 1:
+        raise UserError(f"{' and '.join(said)} are both given; a run's length is said by one of them.")
+    positive = ("length", "batch_tokens", "piece_tokens", "steps", "epochs", "hours", "save_every", "evaluate_every")
+    for key in (*positive, "peak_rate", "epsilon", "clip_norm", "heldout_tokens", "static_masks"):
+        value = getattr(recipe, key)
+        if value is not None and not value > 0:
+            raise UserError(f"{key} is {value}, but must be more than 0.")
+    for key in ("warmup", "weight_decay", "seed"):
+        if not getattr(recipe, key) >= 0:
+            raise UserError(f"{key} is {getattr(recipe, key)}, but must not be below 0.")
+    for key in ("beta_1", "beta_2"):
+        if not 0 <= getattr(recipe, key) < 1:
+            raise UserError(f"{key} is {getattr(recipe, key)}, but must be at least 0 and below 1.")
+    pairs = recipe.input_format in PAIRS
+    if recipe.objective == "mlm+nsp" and not pairs:
+        raise UserError(f"Next-sentence prediction needs pairs; take the input format {' or '.join(PAIRS)}.")
+    if recipe.objective == "mlm" and pairs:
+        others = ", ".join(form for form in FORMATS if form not in PAIRS)
+        raise UserError(f"{recipe.input_format} is for the objective mlm+nsp; for mlm alone take one of {others}.")
+
+
+def differences(one: dict[str, Any], other: dict[str, Any], *, free: tuple[str, ...] = ()) -> list[str]:
+    """What differs between two recipes, in words: `peak_rate was 0.0006 and is 0.001`."""
+    keys = [key for key in {**one, **other} if key not in free]
+    return [f"{k} was {one.get(k)} and is {other.get(k)}" for k in keys if one.get(k) != other.get(k)]
