@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from unmask import __version__
-from unmask.cli import doctor, fill, imports, info
+from unmask.cli import corpus, doctor, fill, imports, info, pretrain, tokenizer
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -34,11 +34,26 @@ def options(
 ) -> None:
     """Options that stand before the verb."""
     logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.DEBUG if debug else logging.WARNING)
-    for noisy in ("httpx", "httpcore", "huggingface_hub", "urllib3", "jax", "tensorflow", "absl", "filelock"):
+    for noisy in (
+        "httpx",
+        "httpcore",
+        "huggingface_hub",
+        "urllib3",
+        "jax",
+        "tensorflow",
+        "absl",
+        "filelock",
+        "matplotlib",
+        "PIL",
+        "tensorboardX",
+    ):
         logging.getLogger(noisy).setLevel(logging.ERROR)
 
 
 app.command("info")(info.info)
 app.command("doctor")(doctor.doctor)
 app.command("fill")(fill.fill)
+app.command("pretrain")(pretrain.pretrain)
 app.add_typer(imports.app, name="import")
+app.add_typer(corpus.app, name="corpus")
+app.add_typer(tokenizer.app, name="tokenizer")

@@ -1,0 +1,136 @@
+"""`unmask tokenizer train --kind bpe|wordpiece|unigram --vocab-size N --out DIR FILES…`: a tokenizer from text."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from unmask.errors import UserError
+
+if TYPE_CHECKING:
+    from unmask.data.documents import Reading, Seen
+    from unmask.text.train import Trained
+
+app = typer.Typer(no_args_is_help=True, help="Train a tokenizer.")
+
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+
+@app.command("train")
+def train(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILES…", help="Files, folders, globs, - for standard input, or hf:owner/name."),
+    ],
+    kind: Annotated[str, typer.Option(help="bpe as RoBERTa's, wordpiece as BERT's, or unigram as XLM-R's.")],
+    vocab_size: Annotated[int, typer.Option(metavar="N", help="Ids, special tokens among them.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write: a new or an empty one.")],
+    cased: Annotated[
+        bool | None, typer.Option("--cased/--uncased", help="WordPiece keeps capitals, or not.", show_default="uncased")
+    ] = None,
+    strip_accents: Annotated[
+        bool | None,
+        typer.Option(
+            "--strip-accents/--keep-accents", help="WordPiece takes accents off, or not.", show_default="if uncased"
+        ),
+    ] = None,
+    add_prefix_space: Annotated[
+        bool | None, typer.Option("--add-prefix-space", help="BPE takes a text's first word as if a space preceded.")
+    ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="The share of characters in the alphabet of WordPiece and Unigram.",
+            show_default="0.9999",
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Ceiling of memory, such as 2G.", show_default="half the machine's"),
+    ] = None,
+    text: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column that holds the text.")] = None,
+    quotes: Annotated[bool, typer.Option("--quotes/--no-quotes", help="Whether CSV quotes its fields.")] = True,
+    encoding: Annotated[str, typer.Option(help="The encoding of the files.")] = "utf-8",
+    encoding_errors: Annotated[
+        str, typer.Option(help="What is done about bytes that are not of the encoding: replace or refuse.")
+    ] = "replace",
+    normalize: Annotated[str, typer.Option(help="The form of the text: nfc, nfkc or none.")] = "nfc",
+) -> None:
+    """Train a tokenizer on text, JSON lines, CSV or Parquet. The same files in any order give the same tokenizer.
+
+    Examples:
+
+        unmask tokenizer train --kind bpe --vocab-size 50265 --out my-bpe books/*.txt.gz
+
+        unmask tokenizer train --kind wordpiece --cased --vocab-size 21128 --out my-wordpiece reviews.csv --text review
+
+        unmask tokenizer train --kind unigram --vocab-size 32000 --out my-unigram --memory 4G wiki.jsonl.zst
+    """
+    from unmask.data.documents import Reading, Seen
+    from unmask.data.normalize import check_form
+    from unmask.data.where import find_sources
+    from unmask.text.train import Plan, refuse_used_folder, save_whole, train_tokenizer
+
+    _only_for(kind, "wordpiece", cased=cased, strip_accents=strip_accents)
+    _only_for(kind, "bpe", add_prefix_space=add_prefix_space)
+    given: dict[str, Any] = {} if coverage is None else {"coverage": coverage}
+    plan = Plan(
+        kind=kind,
+        vocab_size=vocab_size,
+        lowercase=not cased,
+        strip_accents=strip_accents,
+        add_prefix_space=bool(add_prefix_space),
+        memory=None if memory is None else parse_size(memory),
+        **given,
+    )
+    check_form(normalize)
+    refuse_used_folder(out)
+    sources = find_sources(files)
+    plain = all(source.kind == "text" and not source.packing and source.name != "-" for source in sources)
+    reading, seen = (
+        Reading(text=text, encoding=encoding, encoding_errors=cast(Any, encoding_errors), quotes=quotes),
+        Seen(),
+    )
+    n_bytes = sum(source.path.stat().st_size for source in sources) if plain else None
+    trained = train_tokenizer(_texts(files, reading, seen, normalize), plan, n_bytes=n_bytes)
+    save_whole(trained.tokenizer, out)
+    if seen.invalid:
+        typer.echo(f"{seen.invalid:,} places were not {encoding} and were replaced.", err=True)
+    _tell(trained, kind, out, files)
+
+
+def _texts(files: list[str], reading: "Reading", seen: "Seen", form: str) -> Iterator[str]:
+    from unmask.data.documents import read_documents
+    from unmask.data.normalize import normalize
+
+    for document in read_documents(files, reading, seen=seen, say=lambda said: print(said, file=sys.stderr)):
+        yield normalize(document.text, cast(Any, form))
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a size such as `2G` or `512M`."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), flags=re.I)
+    if not found:
+        raise UserError(f"{text!r} is no size of memory; write one such as 512M or 2G.")
+    return int(float(found[1]) * (1 << _UNITS[found[2].upper()]))
+
+
+def _only_for(kind: str, owner: str, **options: bool | None) -> None:
+    for name, value in options.items():
+        if value is not None and kind != owner:
+            raise UserError(f"--{name.replace('_', '-')} and its opposite are for --kind {owner} only, not for {kind}.")
+
+
+def _tell(trained: "Trained", kind: str, out: Path, files: list[str]) -> None:
+    sampled = "" if trained.share == 1 else f", trained on a sample of {trained.share:.1%}"
+    typer.echo(f"{out}: {kind}, {trained.tokenizer.n_ids:,} ids, from {trained.n_bytes:,} bytes of text{sampled}.")
+    typer.echo(
+        f"{trained.bytes_per_token:.2f} bytes a token on a sample, {trained.unknown_share:.3%} of the tokens unknown."
+    )
+    typer.echo(
+        f"Next: unmask corpus build --tokenizer {out} --out CORPUS {' '.join(files[:3])}{' …' * (len(files) > 3)}"
+    )
