@@ -35,6 +35,12 @@ def test_fill(folder):
     assert "The likeliest of each: Paris is the " in ran.stdout
 
 
+def test_help():
+    ran = run("--help")
+    assert ran.returncode == 0
+    assert 'unmask fill ./my-roberta "Paris is the <mask> of France."' in ran.stdout
+
+
 def test_for_programs(folder):
     ran = run(folder, "--json", "--top-k", 2, stdin="北[MASK]\n\na <mask>\n")
     answers = json.loads(ran.stdout)

@@ -21,6 +21,8 @@ from unmask.text.sentences import sentence_starts
         '"Wait..." she said. |Then she left... |"No!"',
         "The end of a line\n|Begins another. \r\n |And another",
         "this is wrapped\nin the middle, and after a comma,\nParis follows. |It ends.",
+        "And he began to tell them, as he had been told by those of the north\nPaul the Elder, that\n|All was lost",
+        "He began\n|And all that he told them was as he had been told by those of the\n",
         "A blank line\n\n|always ends it.\n \n|really",
         "i am all small. |so are you? |and\n|this",
         "今天天气很好。|我们去公园吧！|好吗？|好；|走。",

@@ -32,6 +32,7 @@ _ABBREVIATION = re.compile(
 )
 _BEFORE_A_NUMBER = re.compile(r"nos?|vol|ch|chap|fig|eq|sec|art|pp?", re.IGNORECASE)
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]|[A-HJ-Z]")  # U.S, J.K, J; but "I." mostly ends a sentence
+_WORD = re.compile(r"\S+")
 _GOES_ON = (",", "，", "、", "-")  # at the end of a line
 
 
@@ -41,8 +42,9 @@ def sentence_starts(text: str) -> np.ndarray:
     A sentence ends after . ! ? … with closing quotes and brackets, before a space (. ! ? also before a Chinese
     character); after 。！？； with theirs; and at the end of a line. It does not end after an abbreviation or initials
     (Mr. e.g. U.S. J. K.), in a number, nor, if the text has capitals at all, before a small letter: “What?” he said.
-    A line that ends in a comma or hyphen, or before a small letter, goes on: it was wrapped. A blank line always ends
-    a sentence.
+    A blank line always ends a sentence. Another line goes on in the next if it ends in a comma or hyphen, before a
+    small letter, or where the next word had no room (in a text whose longest line has 60 to 100 characters): it was
+    wrapped.
 
     >>> sentence_starts("Mr. Smith paid 3.50. 真的？好！").tolist()
     [0, 21, 24]
@@ -54,16 +56,14 @@ def find_starts(text: str) -> list[int]:
     """What `sentence_starts` gives, as a list."""
     if not text:
         return []
-    starts, length, uncased = [0], len(text), None
+    starts, length = [0], len(text)
     for match in _CANDIDATE.finditer(text):
         start, found = match.end(), match[0]
         if start == length:
             break
         if found.count("\n") < 2:  # a blank line always ends a sentence
-            if text[start].islower():
-                uncased = text.islower() if uncased is None else uncased
-                if not uncased:
-                    continue
+            if text[start].islower() and not _is_uncased(text):
+                continue
             if not _ends(text, match.start(), found, starts[-1]):
                 continue
         starts.append(start)
@@ -73,7 +73,7 @@ def find_starts(text: str) -> list[int]:
 def _ends(text: str, at: int, found: str, begun: int) -> bool:
     """Whether a sentence that began at `begun` ends with the marks or the line end `found`."""
     if found[0] == "\n":
-        return not text[max(begun, at - 20) : at].rstrip().endswith(_GOES_ON)
+        return not (text[max(begun, at - 20) : at].rstrip().endswith(_GOES_ON) or _is_wrapped(text, at, found))
     if _CHINESE_MARK.search(found):
         return True
     after = text[at + len(found)]
@@ -85,6 +85,25 @@ def _ends(text: str, at: int, found: str, begun: int) -> bool:
         # "1." alone is the number of a list's item; "1.北京" has no space to tell a decimal from an end.
         return found[-1].isspace() and not text[begun:at].strip().isdigit()
     return not _is_short_form(text[max(begun, at - 12) : at], followed_by_digit=after.isdigit())
+
+
+def _is_wrapped(text: str, at: int, found: str) -> bool:
+    """Whether the word after a line end had no room in the line."""
+    word = _WORD.match(text, at + len(found))
+    width = _width(text)
+    return width > 0 and at - text.rfind("\n", 0, at) + (len(word[0]) if word else 0) > width
+
+
+@lru_cache(maxsize=1)
+def _width(text: str) -> int:
+    """The longest line of a text, if that is as long as wrapped lines are, else 0."""
+    width = max(len(line.rstrip()) for line in text.split("\n"))
+    return width if 60 <= width <= 100 else 0
+
+
+@lru_cache(maxsize=1)
+def _is_uncased(text: str) -> bool:
+    return text.islower()
 
 
 @lru_cache(maxsize=4096)
