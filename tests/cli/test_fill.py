@@ -38,7 +38,8 @@ def test_fill(folder):
 def test_help():
     ran = run("--help")
     assert ran.returncode == 0
-    assert 'unmask fill ./my-roberta "Paris is the <mask> of France."' in ran.stdout
+    assert 'unmask fill ./my-roberta "Paris is the <mask> of France."' in ran.stdout  # Markdown would eat the mask
+    assert "Texts with <mask> or [MASK] in them" in ran.stdout
 
 
 def test_for_programs(folder):

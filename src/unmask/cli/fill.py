@@ -20,7 +20,7 @@ def fill(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A folder, hf:owner/name or py:package/path.")],
     texts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TEXT…", help="Texts with <mask> or [MASK] in them; else one a line from stdin."),
+        typer.Argument(metavar="TEXT…", help="Texts with `<mask>` or `[MASK]` in them; else one a line from stdin."),
     ] = None,
     top_k: Annotated[int, typer.Option(help="How many candidates for each mask.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")] = False,
@@ -32,9 +32,9 @@ def fill(
 
     Examples:
 
-        unmask fill ./my-roberta "Paris is the <mask> of France."
+        `unmask fill ./my-roberta "Paris is the <mask> of France."`
 
-        unmask fill ./my-bert "巴黎是法国的首[MASK]。" --top-k 3 --json
+        `unmask fill ./my-bert "巴黎是法国的首[MASK]。" --top-k 3 --json`
     """
     from unmask.predict import load
 
