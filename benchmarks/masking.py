@@ -5,8 +5,9 @@ predicted. "Collator" is all of it; "masking alone" leaves out the first step of
 
 - ours gets each block as our corpus gives it: arrays of ids and, for whole words, of where words begin. It stacks them
   and hides exactly 15 % of each block's tokens (whole words: at most).
-- `transformers` gets each block as its tokenizers give it: lists of ids, of which tokens are special (with which it is
-  fastest) and, for whole words, of offsets. It pads them to tensors (pt) or arrays (np) and hides 15 % on average.
+- `transformers` gets each block in the form with which it is fastest: token-wise, a tensor (pt) or array (np) of ids,
+  in which it finds special tokens itself, as ours does; for whole words, lists of ids, of offsets and of which tokens
+  are special. It hides 15 % on average.
 
 Whole words become masks alone on both sides, since theirs know no 80/10/10 there. Theirs begin at gaps between offsets,
 so that a mark belongs to the word before it; ours are the pre-tokenizer's.
@@ -83,7 +84,10 @@ def theirs(tokenizer, ids_BL, offsets_BL2, *, unit, kind):
     special_BL[:, [0, -1]] = 1
     given = {"input_ids": ids_BL.astype(np.int64), "special_tokens_mask": special_BL}
     given |= {"offset_mapping": offsets_BL2} if unit == "word" else {}
-    examples = [{name: values[row].tolist() for name, values in given.items()} for row in range(BATCH)]
+    if unit == "word":
+        examples = [{name: values[row].tolist() for name, values in given.items()} for row in range(BATCH)]
+    else:
+        examples = [torch.tensor(ids) if kind == "pt" else ids for ids in given["input_ids"]]
     tensors = {name: torch.tensor(values) if kind == "pt" else values for name, values in given.items()}
     inputs = tensors.pop("input_ids")
     mask = collator.torch_mask_tokens if kind == "pt" else collator.numpy_mask_tokens
