@@ -8,7 +8,15 @@ import pytest
 from unmask import backend
 from unmask.errors import UserError
 
-NEEDS_A_BACKEND = ("model/*", "checkpoint/test_folder.py", "checkpoint/test_real_weights.py", "checkpoint/test_fit.py")
+NEEDS_A_BACKEND = (
+    "model/*",
+    "checkpoint/test_folder.py",
+    "checkpoint/test_real_weights.py",
+    "checkpoint/test_fit.py",
+    "train/test_pretrain.py",
+    "train/test_resume.py",
+    "train/test_divergence.py",
+)
 NEEDS_A_BACKEND += ("test_predict.py", "cli/test_fill.py")
 
 

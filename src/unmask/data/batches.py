@@ -66,25 +66,32 @@ class Batches:
             yield self.of(np.zeros(len(chosen), np.int64), chosen)
 
     def of(self, epochs: np.ndarray, indices: np.ndarray) -> StepBatch:
-        """These blocks, masked, rows of like length together."""
+        """These blocks, masked, from long to short, so that rows of like length are together."""
         lengths = np.asarray([self.blocks.row_length(e, i) for e, i in zip(epochs, indices, strict=True)])
         padded = np.minimum(-(-lengths // _LENGTH_STEP) * _LENGTH_STEP, self.blocks.length)
-        pieces = []
-        for length in np.unique(padded)[::-1].tolist():
-            rows = np.flatnonzero(padded == length)
+        order, first, pieces = np.argsort(-lengths, kind="stable"), 0, []
+        while first < len(order):
+            length = int(padded[order[first]])
             per_piece = max(1, self.piece_tokens // length)
-            for first in range(0, len(rows), per_piece):
-                chosen = rows[first : first + per_piece]
-                pieces.append(self._piece(epochs[chosen], indices[chosen], length, per_piece))
+            chosen = order[first : first + per_piece]
+            n_rows = self._rounded(len(chosen), per_piece) if self.fixed_shapes else len(chosen)
+            pieces.append(self._piece(epochs[chosen], indices[chosen], length, n_rows))
+            first += per_piece
         n_predicted = sum(int(piece["counts_BP"].sum()) for piece in pieces)
         n_pairs = sum(int(piece["asked_B"].sum()) for piece in pieces)
         return StepBatch(pieces, int(lengths.sum()), n_predicted, n_pairs)
+
+    @staticmethod
+    def _rounded(n_rows: int, most: int) -> int:
+        """A quarter, a half, three quarters or all of the most: few shapes, and few empty rows."""
+        quarter = max(1, most // 4)
+        return min(most, -(-n_rows // quarter) * quarter)
 
     def _piece(self, epochs: np.ndarray, indices: np.ndarray, length: int, n_rows: int) -> Arrays:
         parts = [self._of_one_epoch(epoch, indices[epochs == epoch], length) for epoch in np.unique(epochs).tolist()]
         piece = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         missing = n_rows - len(indices)
-        if missing and self.fixed_shapes:
+        if missing:
             fill = {name: np.zeros((missing, *array.shape[1:]), array.dtype) for name, array in piece.items()}
             fill["ids_BL"] += self.blocks.layout.pad_id
             piece = {name: np.concatenate([array, fill[name]]) for name, array in piece.items()}

@@ -1,0 +1,73 @@
+"""Recipes: every one of ours is read, unknown keys fail with a suggestion, the command line wins."""
+
+import pytest
+
+from unmask import UserError
+from unmask.train.recipe import Recipe, differences, names
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_recipe_of_ours_is_one(name):
+    recipe = Recipe.read(name)
+    config = recipe.config(n_ids=1000)
+    assert config.family == recipe.family
+    assert config.max_positions == recipe.length
+
+
+def test_the_papers_figures():
+    """RoBERTa, table 9, base; BERT, section A.2."""
+    roberta, bert = Recipe.read("roberta"), Recipe.read("bert")
+    assert (roberta.peak_rate, roberta.warmup, roberta.steps) == (6e-4, 24_000, 500_000)
+    assert (roberta.beta_1, roberta.beta_2, roberta.epsilon, roberta.weight_decay) == (0.9, 0.98, 1e-6, 0.01)
+    assert roberta.batch_tokens == 8192 * 512
+    assert (bert.peak_rate, bert.warmup, bert.steps, bert.batch_tokens) == (1e-4, 10_000, 1_000_000, 256 * 512)
+    assert (bert.objective, bert.input_format, bert.masking, bert.static_masks) == (
+        "mlm+nsp",
+        "segment-pair",
+        "static",
+        10,
+    )
+
+
+def test_the_command_line_wins(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('size = "tiny"\nsteps = 50\nlength = 64\n')
+    recipe = Recipe.read(str(file), length=128, epochs=2.0, seed=None)
+    assert (recipe.size, recipe.length, recipe.steps, recipe.epochs) == ("tiny", 128, None, 2.0)
+
+
+def test_a_new_width_brings_its_heads():
+    config = Recipe.read("roberta-mini", d_model=384, n_layers=6).config(n_ids=500)
+    assert (config.n_heads, config.d_ff, config.n_layers) == (6, 1536, 6)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("batch_token = 5", "unknown key 'batch_token'; did you mean batch_tokens?"),
+        ("steps = 'many'", "steps is 'many', but must be int or nothing"),
+        ("masking = 'dynamik'", "must be one of dynamic, static; did you mean dynamic?"),
+        ("steps = 5\nepochs = 1", "steps and epochs are both given"),
+        ("objective = 'mlm+nsp'", "Next-sentence prediction needs pairs"),
+        ("input_format = 'segment-pair'", "for the objective mlm\\+nsp"),
+        ("peak_rate = 0", "peak_rate is 0, but must be more than 0"),
+        ("beta_2 = 1.5", "beta_2 is 1.5"),
+        ("checkpointing = 1", "checkpointing is 1, but must be bool"),
+        ("steps = [", "is not valid TOML"),
+    ],
+)
+def test_one_sentence_for_each_mistake(tmp_path, content, message):
+    file = tmp_path / "wrong.toml"
+    file.write_text(content)
+    with pytest.raises(UserError, match=message):
+        Recipe.read(str(file))
+
+
+def test_no_such_recipe():
+    with pytest.raises(UserError, match="There is no recipe and no file roberta-minni; did you mean roberta-mini"):
+        Recipe.read("roberta-minni")
+
+
+def test_differences_are_told_in_words():
+    one, other = Recipe.read("roberta-tiny").to_json(), Recipe.read("roberta-tiny", steps=7, save_every=3).to_json()
+    assert differences(one, other, free=("save_every",)) == ["steps was 1000 and is 7"]
