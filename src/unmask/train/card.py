@@ -8,32 +8,22 @@ from unmask import __version__, backend
 from unmask.data.shards import HELDOUT, TRAIN, Corpus
 from unmask.train.recipe import Recipe
 
-
-def model_card(model: Any, corpus: Corpus, recipe: Recipe, metrics: Mapping[str, float]) -> str:
-    """Markdown with the header that Hugging Face's hub reads."""
-    config = model.config
-    classes = {"mlm": f"{_class_prefix(config.family)}ForMaskedLM", "mlm+nsp": "BertForPreTraining"}
-    figures = "\n".join(f"| {name.replace('_', ' ')} | {value:,.4g} |" for name, value in metrics.items())
-    settings = "\n".join(
-        f"| {key} | {json.dumps(value)} |" for key, value in recipe.to_json().items() if value is not None
-    )
-    return f"""---
+_CARD = """---
 library_name: unmask
 pipeline_tag: fill-mask
-tags: [{config.family}, masked-lm, pretraining]
+tags: [{family}, masked-lm, pretraining]
 ---
 
-# {config.family}, {config.n_layers} layers × {config.d_model}
+# {family}, {n_layers} layers × {d_model}
 
-A masked language model of {config.n_layers} layers, {config.n_heads} attention heads, width {config.d_model} and
-{config.vocab_size:,} tokens, pretrained with unmask {__version__} on {backend.current()}.
-It opens in `transformers` as `{classes[recipe.objective]}` and in unmask:
+A masked language model of {n_layers} layers, {n_heads} attention heads, width {d_model} and {vocab_size:,} tokens,
+pretrained with unmask {version} on {backend}. It opens in `transformers` as `{hf_class}` and in unmask:
 
-    unmask fill . "{_example(config.family)}"
+    unmask fill . "{example}"
 
 ## Data
 
-{_data(corpus)}
+{data}
 
 ## Figures
 
@@ -57,6 +47,27 @@ positions. The perplexity of token frequencies is what one gets who knows only h
 The model has learnt what its data say, with their errors and prejudices. It was evaluated at filling masks and at
 nothing else; fine-tune and evaluate it for the task at hand before use.
 """
+
+
+def model_card(model: Any, corpus: Corpus, recipe: Recipe, metrics: Mapping[str, float]) -> str:
+    """Markdown with the header that Hugging Face's hub reads."""
+    config = model.config
+    hf_class = f"{_class_prefix(config.family)}{'ForMaskedLM' if recipe.objective == 'mlm' else 'ForPreTraining'}"
+    said = {key: json.dumps(value) for key, value in recipe.to_json().items() if value is not None}
+    return _CARD.format(
+        family=config.family,
+        n_layers=config.n_layers,
+        n_heads=config.n_heads,
+        d_model=config.d_model,
+        vocab_size=config.vocab_size,
+        version=__version__,
+        backend=backend.current(),
+        hf_class=hf_class,
+        example=_example(config.family),
+        data=_data(corpus),
+        figures="\n".join(f"| {name.replace('_', ' ')} | {value:,.4g} |" for name, value in metrics.items()),
+        settings="\n".join(f"| {key} | {value} |" for key, value in said.items()),
+    )
 
 
 def _class_prefix(family: str) -> str:
