@@ -10,7 +10,7 @@ from tokenizers import normalizers, pre_tokenizers
 from unmask.text.counting import WordCounts, chunks, lines
 
 BYTE_LEVEL = pre_tokenizers.ByteLevel(add_prefix_space=False)
-TEXT = st.one_of(st.text(max_size=60), st.text(alphabet="ab1!' \n\t\u3000\x1c好", max_size=40))
+TEXT = st.one_of(st.text(max_size=60), st.text(alphabet="ab1!' \n\t\u3000\x1c好é\u0301，", max_size=40))
 
 
 def words(text):
@@ -41,7 +41,10 @@ def test_so_it_is_with_berts_words(text):
     def bert(part):
         return [word for word, _ in before.pre_tokenize_str(normalizer.normalize_str(part))]
 
-    assert [word for line in lines(text) for chunk in chunks(line) for word in bert(chunk)] == bert(text)
+    for apart in (False, True):
+        parts = [chunk for line in lines(text) for chunk in chunks(line, han_apart=apart)]
+        assert "".join(parts) == text
+        assert [word for part in parts for word in bert(part)] == bert(text)
 
 
 def test_counts_are_those_of_a_counter():

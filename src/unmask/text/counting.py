@@ -16,6 +16,11 @@ from dataclasses import dataclass, field
 _SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _CHUNKS = re.compile(f" ?[^{_SPACE}]+|[{_SPACE}]+(?![^{_SPACE}])|[{_SPACE}]+")
 
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff"
+_HAN_APART = re.compile(
+    f" ?[^{_SPACE}{_HAN}]+| ?[{_HAN}]|[{_SPACE}]+(?![^{_SPACE}])|[{_SPACE}]+",
+)
+
 # A place inside a text where words end whatever stands before and after it.
 _LINE = re.compile(f"(?<=[^{_SPACE}]\n)(?=[^{_SPACE}])")
 _LONGEST_LINE = 100_000
@@ -39,13 +44,15 @@ def _thresholds() -> list[int]:
 _THRESHOLDS = _thresholds()
 
 
-def chunks(text: str) -> list[str]:
+def chunks(text: str, *, han_apart: bool = False) -> list[str]:
     """A text in parts between which no pre-tokenizer of ours ever looks: words with the space before them, and spaces.
+
+    With `han_apart` each Chinese character is a part, which is so for BERT's; most parts are then met again and again.
 
     >>> chunks("I am  here")
     ['I', ' am', ' ', ' here']
     """
-    return _CHUNKS.findall(text)
+    return (_HAN_APART if han_apart else _CHUNKS).findall(text)
 
 
 def lines(text: str) -> Iterator[str]:
@@ -80,12 +87,14 @@ class WordCounts:
         cost: the bytes of memory that training needs for one distinct word.
         ceiling: the bytes of memory for all of them.
         opening: what the tokenizer puts before a text.
+        han_apart: whether each Chinese character is a word.
     """
 
     split: Callable[[str], Iterable[str]]
     cost: Callable[[str], int]
     ceiling: int
     opening: str = ""
+    han_apart: bool = False
     level: int = 0
     n_texts: int = 0
     n_bytes: int = 0
@@ -152,7 +161,7 @@ class WordCounts:
             self._show(hashed, text)
             self.kept_bytes[level] = self.kept_bytes.get(level, 0) + len(encoded)
             if level >= self.level:
-                groups.setdefault(level, []).extend(chunks(text))
+                groups.setdefault(level, []).extend(chunks(text, han_apart=self.han_apart))
         self.n_bytes += size
         self._count(groups)
         while self._used > self.ceiling and self._packed:

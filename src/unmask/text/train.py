@@ -134,6 +134,7 @@ def _count(texts: Iterable[str], plan: Plan, n_bytes: int | None) -> WordCounts:
         cost=lambda word: per_word + per_character * len(word),
         ceiling=ceiling,
         opening=" " if plan.kind == "bpe" and plan.add_prefix_space else "",
+        han_apart=plan.kind == "wordpiece",
     )
     with Progress("counting words", n_bytes, "bytes") as progress:
         for size in counted.add(texts):
