@@ -184,6 +184,7 @@ def test_the_same_in_any_process_order_and_number_of_threads(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_too_much_for_the_memory_is_sampled_the_same_in_any_order(kind, monkeypatch, capsys):
     monkeypatch.setattr(training, "_FIXED", 0)
+    monkeypatch.setattr(training, "_PER_SEED", 0)
     texts = [text for seed in range(6) for text in corpus(seed=seed)]
     results = []
     for seed in range(3):
@@ -226,6 +227,10 @@ def test_bad_plans():
     for given_, message in (
         ({"kind": "bp"}, "There is no kind 'bp' of tokenizer; choose one of bpe, wordpiece, unigram"),
         ({"memory": 1000}, "cannot do with 0 MiB of memory; it needs 400 MiB at least"),
+        (
+            {"kind": "unigram", "vocab_size": 50_000, "memory": 500 << 20},
+            "500 MiB of memory; it needs 935 MiB at least",
+        ),
         ({"coverage": 0.0}, "Coverage must lie above 0"),
     ):
         with pytest.raises(UserError, match=message):

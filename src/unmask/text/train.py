@@ -24,7 +24,7 @@ from unmask.progress import Progress
 from unmask.text.build import BERT_SPECIALS, ROBERTA_SPECIALS, byte_level_bpe, wordpiece
 from unmask.text.counting import WordCounts
 from unmask.text.tokenizer import Tokenizer
-from unmask.text.unigram import train_unigram
+from unmask.text.unigram import most_seeds, train_unigram
 
 KINDS = ("bpe", "wordpiece", "unigram")
 
@@ -34,6 +34,7 @@ _LONGEST = {"bpe": 256, "wordpiece": 100, "unigram": 128}
 _FIXED = 200 << 20
 _PER_WORD = {"bpe": 700, "wordpiece": 700, "unigram": 400}
 _PER_CHARACTER = {"bpe": 115, "wordpiece": 115, "unigram": 240}
+_PER_SEED = 700
 """Bytes of memory at the peak; benchmarks/tokenizer_training.py measures that they suffice."""
 
 _MOST_PAIRS = 2**31 - 1
@@ -77,11 +78,17 @@ class Plan:
             )
         if not 0 < self.coverage <= 1:
             raise UserError(f"Coverage must lie above 0 and not above 1, but is {self.coverage}.")
-        if self.memory is not None and self.memory < 2 * _FIXED:
+        least = self.fixed_memory + _FIXED
+        if self.memory is not None and self.memory < least:
             raise UserError(
-                f"Training cannot do with {self.memory >> 20:,} MiB of memory; it needs {2 * _FIXED >> 20:,} MiB "
-                "at least."
+                f"Training {self.vocab_size:,} ids of {self.kind} cannot do with {self.memory >> 20:,} MiB of memory; "
+                f"it needs {-(-least >> 20):,} MiB at least."
             )
+
+    @property
+    def fixed_memory(self) -> int:
+        """Bytes that training takes however short the text."""
+        return _FIXED + (_PER_SEED * most_seeds(self.vocab_size) if self.kind == "unigram" else 0)
 
 
 @dataclass(frozen=True)
@@ -128,7 +135,7 @@ def train_tokenizer(texts: Iterable[str], plan: Plan, *, n_bytes: int | None = N
 
 def _count(texts: Iterable[str], plan: Plan, n_bytes: int | None) -> WordCounts:
     per_word, per_character = _PER_WORD[plan.kind], _PER_CHARACTER[plan.kind]
-    ceiling = (memory_of_machine() // 2 if plan.memory is None else plan.memory) - _FIXED
+    ceiling = (memory_of_machine() // 2 if plan.memory is None else plan.memory) - plan.fixed_memory
     counted = WordCounts(
         split=_splitter(plan),
         cost=lambda word: per_word + per_character * len(word),

@@ -73,6 +73,11 @@ def train_unigram(
     return _finish(seeds.names, scores_P, alive_P, lengths_P, n_pieces)
 
 
+def most_seeds(n_pieces: int) -> int:
+    """How many substrings training begins with at most, to choose so many pieces from."""
+    return min(_MOST_SEEDS, max(_SEEDS_PER_PIECE * n_pieces, 10_000))
+
+
 def _lay_out(words: list[str], counts_W: np.ndarray, alphabet: np.ndarray | None = None) -> tuple[np.ndarray, _Words]:
     points_N = np.frombuffer("".join(words).encode("utf-32-le"), np.uint32)
     if alphabet is None:
@@ -126,8 +131,7 @@ def _choose_seeds(
     lengths = np.concatenate([np.full(len(key), length) for length, key in enumerate(keys, 1)])
     score, first = np.concatenate(counts) * lengths, np.concatenate(firsts)
     score[np.concatenate(followed)] = 0
-    most = min(_MOST_SEEDS, max(_SEEDS_PER_PIECE * n_pieces, 10_000))
-    longer = len(alphabet) + np.argsort(-score[len(alphabet) :], kind="stable")[:most]
+    longer = len(alphabet) + np.argsort(-score[len(alphabet) :], kind="stable")[: most_seeds(n_pieces)]
     chosen = np.sort(np.concatenate([np.arange(len(alphabet)), longer[score[longer] > 0]]))
     text = alphabet[words.codes_N].tobytes().decode("utf-32-le")
     names = [text[first[i] : first[i] + lengths[i]] for i in chosen]
