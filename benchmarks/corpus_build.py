@@ -28,7 +28,7 @@ def write_input(path, megabytes):
     """Text of this size."""
     folder = Path(os.environ["UNMASK_DATA"]) / "data" / "corpus" / "gutenberg"
     books = "\n\n".join(
-        gzip.open(book, "rt", encoding="utf-8", errors="replace").read() for book in sorted(folder.glob("*.gz"))
+        gzip.decompress(book.read_bytes()).decode("utf-8", "replace") for book in sorted(folder.glob("*.gz"))
     )
     paragraphs = [part.split(" ") for part in re.split(r"\n\s*\n", books) if part.strip()]
     rng, written, turn = random.Random(0), 0, 0
@@ -84,9 +84,8 @@ def main():
             write_input(source, megabytes)
             seconds, peak, report = build(source, Path(folder) / "out", arguments.workers, arguments.tokenizer)
             size = source.stat().st_size / 1e6
-            print(
-                f"{size:6,.0f} {seconds:8,.1f} {size / seconds:6.2f} {report['tokens'] / seconds:10,.0f} {peak:8,.0f}"
-            )
+            speed = f"{size / seconds:6.2f} {report['tokens'] / seconds:10,.0f}"
+            print(f"{size:6,.0f} {seconds:8,.1f} {speed} {peak:8,.0f}", flush=True)
 
 
 if __name__ == "__main__":

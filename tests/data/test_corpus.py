@@ -129,6 +129,13 @@ def test_the_order_of_files_does_not_change_what_is_held_out(tmp_path, sources):
     assert sorted(texts_in(one, TRAIN)) == sorted(texts_in(two, TRAIN))
 
 
+def test_a_shard_has_a_bound_of_documents_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_MOST_DOCUMENTS", 10)
+    (tmp_path / "a.txt").write_text("\n\n".join(str(i) for i in range(35)))
+    corpus = build_corpus([tmp_path / "a.txt"], tiny_tokenizers.bert(), tmp_path / "o", options(held_out=0), workers=1)
+    assert [shard["documents"] for shard in corpus.manifest["shards"]] == [10, 10, 10, 5]
+
+
 def test_a_long_document_stays_one(tmp_path, sources):
     assert LARGEST_PIECE < 17 * 5_000
     corpus = build_corpus(sources, tiny_tokenizers.roberta(), tmp_path / "out", options(held_out=0), workers=1)

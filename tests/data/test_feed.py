@@ -19,7 +19,7 @@ def files(tmp_path):
 
 
 def batches(files, connection, position=START):
-    return list(Feed(files, Reading(), "nfc", ExactDuplicates(connection), position, None).batches())
+    return list(Feed(files, Reading(), "nfc", ExactDuplicates(connection), position).batches())
 
 
 @pytest.fixture(autouse=True)

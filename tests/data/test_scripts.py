@@ -20,6 +20,10 @@ def test_scripts():
     assert shares("") == {}
 
 
+def test_long_texts_are_counted_in_parts():
+    assert shares("a汉 " * 600_000) == {"Latin": 600_000, "Han": 600_000}
+
+
 def test_the_table_agrees_with_unicodes_names():
     """A letter's name begins with its script; a few scripts are called otherwise."""
     wanted = {"LATIN": "Latin", "CYRILLIC": "Cyrillic", "GREEK": "Greek", "HEBREW": "Hebrew", "THAI": "Thai"}

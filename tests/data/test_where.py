@@ -1,5 +1,6 @@
 """Files, folders, globs and datasets are found in an order that does not depend on the disk."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,13 @@ def test_what_is_not_there(tree, source, said):
     (tree / "empty").mkdir()
     with pytest.raises(UserError, match=said):
         find_sources([str(tree / source)])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are POSIX")
+def test_a_pipe_that_would_be_read_twice(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match="is no file that can be read twice; pipe it into standard input"):
+        find_sources([tmp_path / "pipe"])
 
 
 def test_no_source_and_no_list():

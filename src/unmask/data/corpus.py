@@ -34,6 +34,8 @@ __all__ = ["CorpusOptions", "Stopped", "build_corpus"]
 
 _NEEDED = ("pad_token", "mask_token", "cls_token", "sep_token")
 _STATE = ".build"
+_MOST_DOCUMENTS = 1 << 18
+"""In a shard, however short they are: each takes some hundred bytes until it is written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +118,7 @@ def build_corpus(
         with closing(Ledger(folder / _STATE / "ledger.sqlite", id_type(tokenizer.n_ids))) as ledger:
             identity["sources"] = _known_sources(ledger, folder, found, identity, options, stop, say)
             build = _Build(folder, ledger, tokenizer, found, identity, options)
-            build.run(workers, save_every, stop, say)
+            build.run(workers, save_every, stop)
         shutil.rmtree(folder / _STATE)
     return Corpus(folder)
 
@@ -252,7 +254,8 @@ class _ShardWriter:
         self._saved = len(self._documents)
 
     def add(self, document: Document) -> None:
-        if self._documents and self._tokens + len(document.ids) > self._shard_tokens:
+        is_full = self._tokens + len(document.ids) > self._shard_tokens or len(self._documents) == _MOST_DOCUMENTS
+        if self._documents and is_full:
             self.flush()
         self._documents.append(document)
         self._tokens += len(document.ids)
@@ -301,10 +304,10 @@ class _Build:
         self._tally = Tally.restored(ledger.read("tally"))
         self._position = ledger.read("position") or dict(START)
 
-    def run(self, workers: int, save_every: float, stop: Callable[[], bool], say: Say) -> None:
+    def run(self, workers: int, save_every: float, stop: Callable[[], bool]) -> None:
         """Reads to the end and writes the manifest."""
         exact = None if self._options.keep_duplicates else ExactDuplicates(self._ledger.connection)
-        feed = Feed(self._sources, self._options.reading(), self._options.normalize, exact, self._position, say)
+        feed = Feed(self._sources, self._options.reading(), self._options.normalize, exact, self._position)
         recipe = Recipe(
             self._tokenizer.rust.to_str(),
             self._tokenizer.settings,

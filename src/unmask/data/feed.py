@@ -4,7 +4,7 @@ Where a batch ends depends on the documents since its beginning alone, so a buil
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from unmask.data.documents import RawDocument, Reading, Seen, read_source
@@ -30,7 +30,6 @@ class Feed:
         form: how they are normalized.
         exact: knows which documents came before; None keeps duplicates.
         position: where reading goes on: `START`, or that of the last batch that was saved.
-        say: is told of guesses.
     """
 
     def __init__(
@@ -40,10 +39,9 @@ class Feed:
         form: Form,
         exact: ExactDuplicates | None,
         position: dict[str, int],
-        say: Callable[[str], None] | None,
     ) -> None:
         self._sources, self._reading, self._form, self._exact = sources, reading, form, exact
-        self._position, self._say = dict(position), say
+        self._position = dict(position)
         self._seen = Seen()
         self._invalid_before = 0
 
@@ -62,7 +60,7 @@ class Feed:
         position = self._position
         first = position["source"]
         for number, source in enumerate(self._sources[first:], first):
-            documents = read_source(source, self._reading, self._seen, self._say)
+            documents = read_source(source, self._reading, self._seen)
             if number == first:
                 for _ in islice(documents, position["documents"]):
                     pass

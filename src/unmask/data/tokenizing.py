@@ -217,7 +217,8 @@ _worker: BatchTokenizer | None = None
 def _start(recipe: Recipe) -> None:
     """A worker's beginning."""
     global _worker  # noqa: PLW0603  (a process of the pool has no other place for it)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one decides
+    for number in (signal.SIGINT, signal.SIGTERM):  # both may reach all processes; the first one decides
+        signal.signal(number, signal.SIG_IGN)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _worker = BatchTokenizer(recipe)

@@ -79,8 +79,10 @@ def _found(text: str, spool: Path, say: Callable[[str], None] | None) -> list[So
     path = Path(text).expanduser()
     if path.is_dir():
         return _of_folder(path, text)
-    if path.exists():
+    if path.is_file():
         return [_of_file(path)]
+    if path.exists():
+        raise UserError(f"{text} is no file that can be read twice; pipe it into standard input and write - for it.")
     if glob.has_magic(text):
         matches = sorted(Path(match) for match in glob.iglob(str(path), recursive=True))  # noqa: PTH207  (absolute patterns too)
         if files := [_of_file(match) for match in matches if not match.is_dir()]:
