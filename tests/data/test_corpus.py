@@ -129,13 +129,6 @@ def test_the_order_of_files_does_not_change_what_is_held_out(tmp_path, sources):
     assert sorted(texts_in(one, TRAIN)) == sorted(texts_in(two, TRAIN))
 
 
-def test_a_shard_has_a_bound_of_documents_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_MOST_DOCUMENTS", 10)
-    (tmp_path / "a.txt").write_text("\n\n".join(str(i) for i in range(35)))
-    corpus = build_corpus([tmp_path / "a.txt"], tiny_tokenizers.bert(), tmp_path / "o", options(held_out=0), workers=1)
-    assert [shard["documents"] for shard in corpus.manifest["shards"]] == [10, 10, 10, 5]
-
-
 def test_a_long_document_stays_one(tmp_path, sources):
     assert LARGEST_PIECE < 17 * 5_000
     corpus = build_corpus(sources, tiny_tokenizers.roberta(), tmp_path / "out", options(held_out=0), workers=1)
@@ -201,7 +194,7 @@ def finish(process):
 @pytest.mark.parametrize(
     "death",
     [
-        *(("corpus", "write_shard", n, when) for n, when in ((1, "before"), (1, "after"), (4, "after"))),
+        *(("corpus", "write_documents", n, when) for n, when in ((1, "before"), (1, "after"), (4, "after"))),
         *(("Ledger", "commit", n, when) for n, when in ((1, "after"), (2, "before"), (3, "after"))),
         *(("corpus", "write_json", 1, when) for when in ("before", "after")),
     ],
@@ -304,8 +297,8 @@ def test_a_file_that_changes_meanwhile(tmp_path, sources, monkeypatch):
         (sources[0] / "a.txt").write_text("something else")
         return written(*args, **kwargs)
 
-    written = module.write_shard
-    monkeypatch.setattr(module, "write_shard", changing)
+    written = module.write_documents
+    monkeypatch.setattr(module, "write_documents", changing)
     with pytest.raises(UserError, match=r"a.txt changed while it was read"):
         build_corpus(sources, tiny_tokenizers.bert(), tmp_path / "out", options(), workers=1)
     assert not (tmp_path / "out" / "manifest.json").exists()
@@ -313,7 +306,7 @@ def test_a_file_that_changes_meanwhile(tmp_path, sources, monkeypatch):
 
 def test_a_full_disk(tmp_path, sources, monkeypatch):
     whole = build_corpus(sources, tiny_tokenizers.bert(), tmp_path / "whole", options(), workers=1)
-    calls, write = [], module.write_shard
+    calls, write = [], module.write_documents
 
     def full(*args):
         calls.append(args)
@@ -321,7 +314,7 @@ def test_a_full_disk(tmp_path, sources, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
         return write(*args)
 
-    monkeypatch.setattr(module, "write_shard", full)
+    monkeypatch.setattr(module, "write_documents", full)
     with pytest.raises(UserError, match=r"The disk of .*out is full; make room and run the same command again"):
         build_corpus(sources, tiny_tokenizers.bert(), tmp_path / "out", options(), workers=1)
     build_corpus(sources, tiny_tokenizers.bert(), tmp_path / "out", options(), workers=1)

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from unmask.data.ledger import Ledger
-from unmask.data.shards import Document
+from unmask.data.shards import Document, Documents
 from unmask.errors import UserError
 
 
 def documents(*lengths):
-    return [Document(np.arange(n, dtype=np.uint32), np.full(n, 3, np.uint8)) for n in lengths]
+    return Documents.of([Document(np.arange(n, dtype=np.uint32), np.full(n, 3, np.uint8)) for n in lengths])
 
 
 def lengths(ledger, split="train"):
-    return [len(document.ids) for document in ledger.waiting(split)]
+    return [length for part in ledger.waiting(split) for length in part.lengths.tolist()]
 
 
 def test_what_was_not_committed_is_forgotten(tmp_path):
@@ -30,7 +30,7 @@ def test_what_was_not_committed_is_forgotten(tmp_path):
     assert again.read("fact") == {"a": [1, "ü"]}
     assert again.read("no such fact") is None
     assert lengths(again) == [3, 1, 4, 1, 5]
-    assert again.waiting("train")[2].ids.tolist() == [0, 1, 2, 3]
+    assert again.waiting("train")[0].ids.tolist() == [0, 1, 2, 0, 0, 1, 2, 3]
     assert lengths(again, "heldout") == [9]
     again.clear_waiting("train")
     assert lengths(again) == []
@@ -38,8 +38,8 @@ def test_what_was_not_committed_is_forgotten(tmp_path):
 
 def test_candidates(tmp_path):
     ledger = Ledger(tmp_path / "l", np.uint16)
-    for ordinal, document in enumerate(documents(2, 3)):
-        ledger.add_candidate(2**63 - 1 - ordinal, ordinal, document)
+    for ordinal, n in enumerate((2, 3)):
+        ledger.add_candidate(2**63 - 1 - ordinal, ordinal, Document(np.arange(n), np.full(n, 3, np.uint8)))
     assert ledger.candidates() == [(2**63 - 1, 0), (2**63 - 2, 1)]
     taken = ledger.take_candidate(1)
     assert taken.ids.tolist() == [0, 1, 2]

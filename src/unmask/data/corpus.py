@@ -21,7 +21,7 @@ from unmask.data.inputs import Stopped, fingerprints, hash_of_stdin, refuse_if_d
 from unmask.data.ledger import Ledger
 from unmask.data.normalize import Form, check_form
 from unmask.data.report import Tally
-from unmask.data.shards import HELDOUT, TRAIN, Corpus, Document, Shard, id_type, manifest_of, write_shard
+from unmask.data.shards import HELDOUT, TRAIN, Corpus, Document, Documents, Shard, id_type, manifest_of, write_documents
 from unmask.data.tokenizing import Batch, Recipe, Tokenized, tokenized
 from unmask.data.where import Source, find_sources
 from unmask.errors import UserError
@@ -34,8 +34,6 @@ __all__ = ["CorpusOptions", "Stopped", "build_corpus"]
 
 _NEEDED = ("pad_token", "mask_token", "cls_token", "sep_token")
 _STATE = ".build"
-_MOST_DOCUMENTS = 1 << 18
-"""In a shard, however short they are: each takes some hundred bytes until it is written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,29 +247,38 @@ class _ShardWriter:
         self._folder, self._split, self._ledger = folder, split, ledger
         self._n_ids, self._shard_tokens = n_ids, shard_tokens
         self.shards = [Shard(**entry) for entry in ledger.read(f"shards of {split}") or []]
-        self._documents: list[Document] = ledger.waiting(split)
-        self._tokens = sum(len(document.ids) for document in self._documents)
-        self._saved = len(self._documents)
+        self._parts = ledger.waiting(split)
+        self._loose: list[Document] = []
+        self._tokens = sum(len(part.ids) for part in self._parts)
+        self._saved = len(self._parts)
 
     def add(self, document: Document) -> None:
-        is_full = self._tokens + len(document.ids) > self._shard_tokens or len(self._documents) == _MOST_DOCUMENTS
-        if self._documents and is_full:
+        if self._tokens and self._tokens + len(document.ids) > self._shard_tokens:
             self.flush()
-        self._documents.append(document)
+        self._loose.append(document)
         self._tokens += len(document.ids)
+
+    def settle(self) -> None:
+        """Joins the documents of a batch."""
+        if self._loose:
+            self._parts.append(Documents.of(self._loose))
+            self._loose = []
 
     def flush(self) -> None:
         """Writes what is gathered as a shard."""
-        if self._documents:
-            name = f"{len(self.shards):05d}"
-            self.shards.append(write_shard(self._folder, self._split, name, self._documents, self._n_ids))
+        self.settle()
+        if self._parts:
+            name, documents = f"{len(self.shards):05d}", Documents.joined(self._parts)
+            self.shards.append(write_documents(self._folder, self._split, name, documents, self._n_ids))
             self._ledger.clear_waiting(self._split)
-            self._documents, self._tokens, self._saved = [], 0, 0
+            self._parts, self._tokens, self._saved = [], 0, 0
 
     def save(self) -> None:
         """Into the ledger."""
-        self._ledger.add_waiting(self._split, self._documents[self._saved :])
-        self._saved = len(self._documents)
+        self.settle()
+        for part in self._parts[self._saved :]:
+            self._ledger.add_waiting(self._split, part)
+        self._saved = len(self._parts)
         self._ledger.write(f"shards of {self._split}", [asdict(shard) for shard in self.shards])
 
     def total(self) -> tuple[int, int]:
@@ -345,6 +352,8 @@ class _Build:
                 key = key_of(batch.digests[i], self._options.seed)
                 for split, placed in self._held_out.place(key, ordinal, document):
                     self._writers[split].add(placed)
+        for writer in self._writers.values():
+            writer.settle()
         self._tally.add(batch, made, kept)
         self._position = batch.position
         return sum(len(writer.shards) for writer in self._writers.values()) > shards

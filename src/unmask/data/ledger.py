@@ -2,13 +2,12 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unmask.data.shards import Document
+from unmask.data.shards import Document, Documents
 from unmask.errors import UserError
 
 _CACHE_KIB = 32 * 1024
@@ -59,32 +58,29 @@ class Ledger:
         """A fact, as JSON."""
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
 
-    def add_waiting(self, split: str, documents: Sequence[Document]) -> None:
+    def add_waiting(self, split: str, documents: Documents) -> None:
         """More documents of a split that wait for a full shard."""
-        if documents:
-            ids = np.concatenate([document.ids for document in documents]).astype(self._id_type)
-            begins = np.concatenate([document.begins for document in documents]).astype(np.uint8)
-            lengths = np.array([len(document.ids) for document in documents], np.int64)
-            self.connection.execute(
-                "INSERT INTO waiting (split, ids, begins, lengths) VALUES (?, ?, ?, ?)",
-                (split, ids.tobytes(), begins.tobytes(), lengths.tobytes()),
-            )
+        ids = documents.ids.astype(self._id_type, copy=False)
+        self.connection.execute(
+            "INSERT INTO waiting (split, ids, begins, lengths) VALUES (?, ?, ?, ?)",
+            (split, ids.tobytes(), documents.begins.tobytes(), documents.lengths.tobytes()),
+        )
 
-    def waiting(self, split: str) -> list[Document]:
-        """The documents that wait, in order."""
+    def waiting(self, split: str) -> list[Documents]:
+        """The documents that wait, in order, as they were added."""
         rows = self.connection.execute(
             "SELECT ids, begins, lengths FROM waiting WHERE split = ? ORDER BY number", (split,)
         )
-        return [document for row in rows for document in self._documents(*row)]
+        return [
+            Documents(
+                np.frombuffer(ids, self._id_type), np.frombuffer(begins, np.uint8), np.frombuffer(lengths, np.int64)
+            )
+            for ids, begins, lengths in rows
+        ]
 
     def clear_waiting(self, split: str) -> None:
         """They are in a shard."""
         self.connection.execute("DELETE FROM waiting WHERE split = ?", (split,))
-
-    def _documents(self, ids: bytes, begins: bytes, lengths: bytes) -> Iterable[Document]:
-        ends = np.cumsum(np.frombuffer(lengths, np.int64))[:-1]
-        parts = np.split(np.frombuffer(ids, self._id_type), ends), np.split(np.frombuffer(begins, np.uint8), ends)
-        return (Document(*both) for both in zip(*parts, strict=True))
 
     def add_candidate(self, key: int, ordinal: int, document: Document) -> None:
         """A document that may yet be held out."""

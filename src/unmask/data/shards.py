@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -29,11 +29,13 @@ __all__ = [
     "WORD",
     "Corpus",
     "Document",
+    "Documents",
     "OpenShard",
     "Shard",
     "file_hash",
     "id_type",
     "manifest_of",
+    "write_documents",
     "write_shard",
 ]
 
@@ -47,6 +49,33 @@ class Document:
 
     ids: np.ndarray
     begins: np.ndarray
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Many documents, one after another: an object for each would take more memory than its tokens."""
+
+    ids: np.ndarray
+    begins: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, documents: Sequence[Document]) -> Self:
+        """From single ones."""
+        return cls(
+            np.concatenate([document.ids for document in documents]),
+            np.concatenate([document.begins for document in documents]),
+            np.array([len(document.ids) for document in documents], np.int64),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """From parts."""
+        return cls(
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.begins for part in parts]),
+            np.concatenate([part.lengths for part in parts]),
+        )
 
 
 @dataclass(frozen=True)
@@ -68,12 +97,16 @@ def id_type(n_ids: int) -> type[np.unsignedinteger]:
 
 def write_shard(folder: Path, split: str, name: str, documents: Sequence[Document], n_ids: int) -> Shard:
     """Writes one shard's three files. They count only once the shard stands in a manifest."""
+    return write_documents(folder, split, name, Documents.of(documents), n_ids)
+
+
+def write_documents(folder: Path, split: str, name: str, documents: Documents, n_ids: int) -> Shard:
+    """What `write_shard` does, with documents that are joined already."""
     (folder / split).mkdir(parents=True, exist_ok=True)
-    lengths = [len(document.ids) for document in documents]
     arrays = {
-        "ids": np.concatenate([document.ids for document in documents]).astype(id_type(n_ids)),
-        "begins": np.concatenate([document.begins for document in documents]).astype(np.uint8),
-        "documents": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        "ids": documents.ids.astype(id_type(n_ids), copy=False),
+        "begins": documents.begins.astype(np.uint8, copy=False),
+        "documents": np.concatenate([[0], np.cumsum(documents.lengths)]).astype(np.int64),
     }
     hashes = {}
     for ending, array in arrays.items():
@@ -81,7 +114,7 @@ def write_shard(folder: Path, split: str, name: str, documents: Sequence[Documen
         np.save(path, array, allow_pickle=False)
         sync(path)
         hashes[ending] = file_hash(path)
-    return Shard(split, name, sum(lengths), len(documents), hashes)
+    return Shard(split, name, len(documents.ids), len(documents.lengths), hashes)
 
 
 def file_hash(path: Path) -> str:
