@@ -1,10 +1,11 @@
 """Attention: the formula element by element, fused = explicit, masks, heads."""
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
 
-from unmask import preset
+from unmask import backend, preset
 from unmask.model.attention import MultiHeadAttention, allowed_to_attend, scaled_dot_product_attention
 from unmask.model.initialize import drawn, filled_with, seeds_from
 
@@ -148,3 +149,28 @@ def test_dropout_of_weights_in_training_only(attention):
     assert not np.array_equal(trained[0], trained[1])
     # The weights that are shown are those before dropout: they sum to 1.
     np.testing.assert_allclose(numpy(attention(x, training=True, with_weights=True)[1]).sum(-1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_dropout_in_the_fused_way_is_that_of_the_explicit_way(qkv, masked):
+    """From the same state of the generator both drop the same weights: outputs and gradients agree."""
+    from unmask.model.direct import Dropout
+
+    allowed = np.random.default_rng(1).random((B, 1, L, M)) < 0.6
+    allowed[0, 0, 2] = False
+    allowed = ops.convert_to_tensor(allowed) if masked else None
+    dropout = Dropout(0.4, 7, name="dropout")
+    variables = [keras.Variable(x, name=f"x{number}") for number, x in enumerate(qkv)]
+
+    def run(with_weights):
+        dropout.seed_generator.state.assign(np.asarray([7, 3], np.uint32))
+        tensors = [v.value for v in variables]
+        out, _ = scaled_dot_product_attention(*tensors, allowed, dropout=dropout, with_weights=with_weights)
+        return ops.sum(out * ops.convert_to_tensor(weights))
+
+    weights = arrays((B, L, H, K), seed=5)[0]
+    holder = type("Holder", (), {"trainable_variables": variables})()
+    fused, explicit = (backend.loss_and_gradients(holder, lambda w=w: run(w)) for w in (False, True))
+    assert fused[0] == pytest.approx(explicit[0], rel=1e-5)
+    for path, gradient in fused[1].items():
+        np.testing.assert_allclose(gradient, explicit[1][path], atol=1e-5)

@@ -1,5 +1,6 @@
 """The only room that names PyTorch, JAX and TensorFlow: everything that Keras does not offer on all three."""
 
+from unmask.backend.attention import fused_attention, fuses_dropout
 from unmask.backend.choice import BACKENDS, choose, current, devices, installed, threads, versions
 from unmask.backend.foreign_files import read_tensorflow_checkpoint, read_torch_file, torch_arrays
 from unmask.backend.learning import Learner, compiled, learner, loss_and_gradients, make_deterministic
@@ -8,7 +9,6 @@ from unmask.backend.operations import (
     adopt,
     cross_entropy,
     dropout,
-    fused_attention,
     linear,
     on_host,
     read_safetensor,
@@ -27,6 +27,7 @@ __all__ = [
     "devices",
     "dropout",
     "fused_attention",
+    "fuses_dropout",
     "installed",
     "learner",
     "linear",

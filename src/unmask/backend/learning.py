@@ -102,7 +102,7 @@ class Learner(ABC):
 
     @abstractmethod
     def update(self, *, rate: float, max_norm: float) -> float:
-        """One step with all that was added, clipped to `max_norm`; none if their norm, which it gives, is not finite."""
+        """One step with all that was added, clipped to `max_norm`; gives their norm; no step if that is not finite."""
 
     @abstractmethod
     def forget(self) -> None:

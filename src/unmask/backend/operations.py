@@ -1,5 +1,6 @@
 """Operations on tensors that Keras does not offer on all three backends, or not as fast."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -31,24 +32,6 @@ def reshape(x: Tensor, shape: tuple[Any, ...]) -> Tensor:
     return x.reshape(shape) if current() == "torch" else ops.reshape(x, shape)
 
 
-def fused_attention(query_BLHK: Tensor, key_BMHK: Tensor, value_BMHK: Tensor, allowed: Tensor | None) -> Tensor:
-    """Attention in the backend's own kernel; a row that may attend to nothing gives zeros."""
-    from keras import ops
-
-    if current() == "torch":
-        import torch
-
-        # Given a boolean mask, PyTorch's kernels give zeros by themselves; through Keras it would become numbers first.
-        heads_first = (x.transpose(1, 2) for x in map(ops.convert_to_tensor, (query_BLHK, key_BMHK, value_BMHK)))
-        output_BHLK = torch.nn.functional.scaled_dot_product_attention(*heads_first, attn_mask=allowed)
-        return output_BHLK.transpose(1, 2)
-    output_BLHK = ops.dot_product_attention(query_BLHK, key_BMHK, value_BMHK, mask=allowed)
-    if allowed is None:
-        return output_BLHK
-    something_B1L1 = ops.any(allowed, axis=-1, keepdims=True)
-    return ops.where(ops.transpose(something_B1L1, (0, 2, 1, 3)), output_BLHK, 0.0)
-
-
 def dropout(x: Tensor, rate: float, seed_generator: Any) -> Tensor:
     """Sets a share of `rate` of the numbers to 0 and scales up the rest; the generator's state decides which."""
     import keras
@@ -59,13 +42,23 @@ def dropout(x: Tensor, rate: float, seed_generator: Any) -> Tensor:
 
     seed, counter = seed_generator.next().tolist()
     if x.device.type == "cpu":
-        # NumPy's bits, sixteen a number, come six times as fast as PyTorch's own; `rate` is exact to 1/65536.
-        bits = np.random.SFC64([seed, counter]).random_raw(-(-x.numel() // 4)).view(np.uint16)[: x.numel()]
-        keep = torch.from_numpy(bits >= round(rate * 65536)).view(x.shape).to(x.dtype)
+        keep = kept(tuple(x.shape), rate, seed, counter).to(x.dtype)
     else:
         generator = torch.Generator(device=x.device).manual_seed((seed ^ (counter * 0x9E3779B1)) & 0xFFFFFFFF)
         keep = torch.empty_like(x).bernoulli_(1 - rate, generator=generator)
     return x * keep.mul_(1 / (1 - rate))
+
+
+def kept(shape: tuple[int, ...], rate: float, seed: int, counter: int) -> Tensor:
+    """True where dropout keeps a number: NumPy's bits, sixteen a number; `rate` is exact to 1/65536.
+
+    They come six times as fast as PyTorch's own.
+    """
+    import torch
+
+    count = math.prod(shape)
+    bits = np.random.SFC64([seed, counter]).random_raw(-(-count // 4)).view(np.uint16)[:count]
+    return torch.from_numpy(bits >= round(rate * 65536)).view(shape)
 
 
 def cross_entropy(logits_BPV: Tensor, targets_BP: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from unmask.config import ModelConfig
 from unmask.errors import UserError
 from unmask.model.checks import as_array, check_tokens
 from unmask.model.encoder import Encoder
-from unmask.model.heads import make_head
+from unmask.model.heads import Head, make_head
 from unmask.model.initialize import Weights, drawn, filled_with, seeds_from
 
 
@@ -97,15 +97,34 @@ class Bert(keras.Model):
         choices = ops.shape(ids_BL)[:2] if self.head_name == "choose" else None
         if choices is not None:
             ids_BL, segments_BL, attend_BL = map(_flat, (ids_BL, segments_BL, attend_BL))
+        masked = self.head_name in ("mlm", "mlm+nsp")
         hidden_BLD, _ = self.encoder(
-            ids_BL, segments_BL=segments_BL, attend_BL=attend_BL, documents_BL=documents_BL, training=training
+            ids_BL,
+            segments_BL=segments_BL,
+            attend_BL=attend_BL,
+            documents_BL=documents_BL,
+            only_BP=self._wanted(predict_BP) if masked else None,
+            training=training,
         )
         if self.head is None:
             return hidden_BLD
-        if self.head_name in ("mlm", "mlm+nsp"):
-            return self.head(hidden_BLD, tokens_VD=self.encoder.embeddings.tokens.embeddings, predict_BP=predict_BP)
+        if masked:
+            return self._masked_lm(self.head, hidden_BLD, several=predict_BP is not None)
         logits = self.head(hidden_BLD, training=training) if _has_dropout(self.head_name) else self.head(hidden_BLD)
         return logits if choices is None else ops.reshape(logits, choices)
+
+    def _wanted(self, predict_BP: Tensor | None) -> Tensor | None:
+        """The positions that the head looks at: those to predict, and the first one for the next sentence."""
+        if predict_BP is None or self.head_name == "mlm":
+            return predict_BP
+        return ops.concatenate([ops.zeros_like(predict_BP[:, :1]), predict_BP], axis=1)
+
+    def _masked_lm(self, head: Head, hidden_BLD: Tensor, *, several: bool) -> Any:
+        tokens_VD = self.encoder.embeddings.tokens.embeddings
+        if self.head_name == "mlm":
+            return head(hidden_BLD, tokens_VD=tokens_VD)
+        at = hidden_BLD[:, 1:] if several else hidden_BLD
+        return head(at, tokens_VD=tokens_VD, first_BD=hidden_BLD[:, 0])
 
     def attention_weights(
         self, ids_BL: Tensor, segments_BL: Tensor | None = None, attend_BL: Tensor | None = None

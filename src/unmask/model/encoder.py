@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import keras
 from keras import ops
 
-from unmask.backend import Tensor
+from unmask.backend import Tensor, on_host
 from unmask.config import ModelConfig
 from unmask.model.attention import allowed_to_attend
 from unmask.model.direct import LayerNorm
@@ -45,6 +45,7 @@ class Encoder(keras.layers.Layer):
         segments_BL: Tensor | None = None,
         attend_BL: Tensor | None = None,
         documents_BL: Tensor | None = None,
+        only_BP: Tensor | None = None,
         with_weights: bool = False,
         training: bool | None = None,
     ) -> tuple[Tensor, list[Tensor]]:
@@ -55,15 +56,25 @@ class Encoder(keras.layers.Layer):
             segments_BL: 0 for the first text of a pair, 1 for the second; all 0 if not given.
             attend_BL: True for tokens, False for padding; if not given, whatever is not `pad_id`.
             documents_BL: documents packed into one row stay apart and each starts at its first position.
+            only_BP: the positions whose hidden states are wanted; the last layer computes no others.
             with_weights: whether the attention weights are wanted.
             training: whether dropout is on.
         """
         attend_BL = ops.not_equal(ids_BL, self.config.pad_id) if attend_BL is None else attend_BL
+        seen = on_host(attend_BL)
+        if seen is not None and seen.all():  # a batch without padding needs no mask
+            attend_BL = None
         allowed = allowed_to_attend(attend_BL, documents_BL)
         hidden_BLD = self.embeddings(ids_BL, segments_BL=segments_BL, documents_BL=documents_BL, training=training)
         weights = []
         for layer in self.stack:
-            hidden_BLD, weights_BHLL = layer(hidden_BLD, allowed=allowed, with_weights=with_weights, training=training)
+            hidden_BLD, weights_BHLL = layer(
+                hidden_BLD,
+                allowed=allowed,
+                only_BP=only_BP if layer is self.stack[-1] else None,
+                with_weights=with_weights,
+                training=training,
+            )
             weights.append(weights_BHLL)
         if self.norm is not None:
             hidden_BLD = self.norm(hidden_BLD)

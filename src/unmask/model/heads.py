@@ -82,20 +82,10 @@ class MaskedLM(Part):
         self.norm.build()
         self.bias = self.add_weight(shape=(self.config.vocab_size,), initializer="zeros", name="bias")
 
-    def call(self, hidden_BLD: Tensor, tokens_VD: Tensor, predict_BP: Tensor | None = None) -> Tensor:
-        """Logits at the given positions only, logits_BPV, or at every position, logits_BLV."""
-        if predict_BP is not None:
-            hidden_BLD = take_positions(hidden_BLD, predict_BP)
-        transformed = self.norm(activate(self.dense(hidden_BLD), self.activation))
+    def call(self, hidden_BPD: Tensor, tokens_VD: Tensor) -> Tensor:
+        """logits_BPV."""
+        transformed = self.norm(activate(self.dense(hidden_BPD), self.activation))
         return linear(transformed, ops.transpose(tokens_VD), self.bias)
-
-
-def take_positions(hidden_BLD: Tensor, positions_BP: Tensor) -> Tensor:
-    """hidden_BPD, the hidden states at the given positions of each row."""
-    batch, length, width = ops.shape(hidden_BLD)
-    rows_B1 = ops.arange(batch, dtype=positions_BP.dtype)[:, None] * length
-    flat_ND = ops.reshape(hidden_BLD, (batch * length, width))
-    return ops.take(flat_ND, rows_B1 + positions_BP, axis=0)
 
 
 class MaskedLMHead(Head):
@@ -105,9 +95,9 @@ class MaskedLMHead(Head):
         super().__init__(config, seeds)
         self.masked_lm = MaskedLM(config)
 
-    def call(self, hidden_BLD: Tensor, tokens_VD: Tensor, predict_BP: Tensor | None = None) -> Tensor:
+    def call(self, hidden_BPD: Tensor, tokens_VD: Tensor) -> Tensor:
         """Logits over the vocabulary."""
-        return self.masked_lm(hidden_BLD, tokens_VD, predict_BP)
+        return self.masked_lm(hidden_BPD, tokens_VD)
 
 
 class NextSentenceHead(Head):
@@ -132,10 +122,9 @@ class PretrainingHead(Head):
         self.pooler = Pooler(config)
         self.next_sentence = Linear(config.d_model, 2, name="next_sentence")
 
-    def call(self, hidden_BLD: Tensor, tokens_VD: Tensor, predict_BP: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def call(self, hidden_BPD: Tensor, tokens_VD: Tensor, first_BD: Tensor) -> tuple[Tensor, Tensor]:
         """(logits over the vocabulary, logits_B2 of the next sentence)."""
-        next_B2 = self.next_sentence(self.pooler(hidden_BLD[:, 0]))
-        return self.masked_lm(hidden_BLD, tokens_VD, predict_BP), next_B2
+        return self.masked_lm(hidden_BPD, tokens_VD), self.next_sentence(self.pooler(first_BD))
 
 
 class ClassificationHead(Head):

@@ -84,17 +84,45 @@ class EncoderLayer(Part):
         self,
         hidden_BLD: Tensor,
         allowed: Tensor | None = None,
+        only_BP: Tensor | None = None,
         with_weights: bool = False,
         training: bool | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """The hidden states of the next layer, and the attention weights where asked for."""
-        x = hidden_BLD
+        """The hidden states of the next layer, and the attention weights where asked for.
+
+        Args:
+            hidden_BLD: the hidden states of the layer before.
+            allowed: which tokens may be attended.
+            only_BP: the positions that are wanted; the others are attended to, but not computed.
+            with_weights: whether the attention weights are wanted.
+            training: whether dropout is on.
+        """
+        x, read_BLD = hidden_BLD, self.around_attention.before(hidden_BLD)
+        query_BLD, memory_BMD = read_BLD, None
+        if only_BP is not None:
+            x, query_BLD, memory_BMD = take_positions(x, only_BP), take_positions(read_BLD, only_BP), read_BLD
+            allowed = take_queries(allowed, only_BP)
         attended, weights_BHLL = self.attention(
-            self.around_attention.before(x), allowed=allowed, with_weights=with_weights, training=training
+            query_BLD, memory_BMD, allowed=allowed, with_weights=with_weights, training=training
         )
         x = self.around_attention.after(x, attended, training)
         fed = self.feed_forward(self.around_feed_forward.before(x), training=training)
         return self.around_feed_forward.after(x, fed, training), weights_BHLL
+
+
+def take_positions(hidden_BLD: Tensor, positions_BP: Tensor) -> Tensor:
+    """hidden_BPD, the hidden states at the given positions of each row."""
+    batch, length, width = ops.shape(hidden_BLD)
+    rows_B1 = ops.arange(batch, dtype=positions_BP.dtype)[:, None] * length
+    flat_ND = ops.reshape(hidden_BLD, (batch * length, width))
+    return ops.take(flat_ND, rows_B1 + positions_BP, axis=0)
+
+
+def take_queries(allowed: Tensor | None, positions_BP: Tensor) -> Tensor | None:
+    """The mask of the queries at the given positions; one that is the same for all queries stays as it is."""
+    if allowed is None or allowed.shape[2] == 1:
+        return allowed
+    return ops.take_along_axis(allowed, positions_BP[:, None, :, None], axis=2)
 
 
 class DecoderLayer(Part):

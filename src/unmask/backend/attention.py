@@ -1,0 +1,116 @@
+"""Attention in the backend's own kernels; and, for PyTorch on a CPU, with dropout, row by row of the batch.
+
+PyTorch's fused kernel for CPUs knows no dropout, and computing step by step writes the weights of all texts and heads,
+B·H·L·M numbers, to memory about ten times. Here one text's weights are made, used and forgotten before the next
+one's: they stay in the processor's cache. The backward pass makes them again, as FlashAttention does (Dao et al. 2022).
+"""
+
+import math
+from typing import Any
+
+from unmask.backend.choice import current
+from unmask.backend.operations import Tensor, kept
+
+
+def fused_attention(
+    query_BLHK: Tensor, key_BMHK: Tensor, value_BMHK: Tensor, allowed: Tensor | None, dropout: Any = None
+) -> Tensor:
+    """softmax(QKᵀ / √d_k) V; a row that may attend to nothing gives zeros.
+
+    Args:
+        query_BLHK: what asks.
+        key_BMHK: what it is compared with.
+        value_BMHK: what is summed up.
+        allowed: True = may be attended; broadcasts to BHLM.
+        dropout: a rate and a seed generator, where `fuses_dropout` says that the backend can do it.
+    """
+    from keras import ops
+
+    if current() == "torch":
+        query, key, value = map(ops.convert_to_tensor, (query_BLHK, key_BMHK, value_BMHK))
+        return _torch_attention(query, key, value, allowed, dropout)
+    output_BLHK = ops.dot_product_attention(query_BLHK, key_BMHK, value_BMHK, mask=allowed)
+    if allowed is None:
+        return output_BLHK
+    something_B1L1 = ops.any(allowed, axis=-1, keepdims=True)
+    return ops.where(ops.transpose(something_B1L1, (0, 2, 1, 3)), output_BLHK, 0.0)
+
+
+def fuses_dropout(x: Tensor) -> bool:
+    """Whether `fused_attention` drops weights out too: on PyTorch, on a CPU, in single precision."""
+    return current() == "torch" and x.device.type == "cpu" and str(x.dtype) == "torch.float32"
+
+
+def _torch_attention(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, dropout: Any) -> Tensor:
+    import torch
+
+    if dropout is not None:
+        rate, generator = dropout
+        return _with_dropout()(query, key, value, allowed, rate, *generator.next().tolist())
+    # Given a boolean mask, PyTorch's kernels give zeros by themselves; through Keras it would become numbers first.
+    heads_first = (x.transpose(1, 2) for x in (query, key, value))
+    return torch.nn.functional.scaled_dot_product_attention(*heads_first, attn_mask=allowed).transpose(1, 2)
+
+
+_made: list[Any] = []
+
+
+def _with_dropout() -> Any:
+    """The differentiable function; made when it is first needed, since only then PyTorch is there."""
+    if not _made:
+        _made.append(_make().apply)
+    return _made[0]
+
+
+def _make() -> Any:
+    import torch
+
+    class RowByRow(torch.autograd.Function):
+        """Attention with dropout; each row of the batch on its own."""
+
+        @staticmethod
+        def forward(ctx: Any, query, key, value, allowed, rate, seed, counter):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN205
+            batch, length, heads, _ = query.shape
+            shape_HLM = (heads, length, key.shape[1])
+            keeps = kept((batch, *shape_HLM), rate, seed, counter)
+            forbidden = None if allowed is None else (~allowed).expand(batch, heads, length, shape_HLM[2])
+            output = torch.empty_like(query, memory_format=torch.contiguous_format)
+            for b in range(batch):
+                weights_HLM = _weights(query, key, forbidden, b)
+                weights_HLM.mul_(keeps[b])
+                output[b].copy_((weights_HLM @ value[b].transpose(0, 1)).transpose(0, 1))
+            output.mul_(1 / (1 - rate))
+            ctx.save_for_backward(query, key, value, output, keeps)
+            ctx.forbidden, ctx.rate = forbidden, rate
+            return output
+
+        @staticmethod
+        def backward(ctx: Any, gradient):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN205
+            query, key, value, output, keeps = ctx.saved_tensors
+            of_query, of_key, of_value = (torch.empty_like(x) for x in (query, key, value))
+            scale, up = 1 / math.sqrt(query.shape[-1]), 1 / (1 - ctx.rate)
+            inner = (gradient * output).sum(-1).transpose(1, 2).unsqueeze(-1)  # BHL1: Σ_m α dα
+            for b in range(len(query)):
+                weights_HLM = _weights(query, key, ctx.forbidden, b)
+                gradient_HLK = (gradient[b] * up).transpose(0, 1)
+                of_weights_HLM = gradient_HLK @ value[b].permute(1, 2, 0)
+                of_weights_HLM.mul_(keeps[b]).sub_(inner[b]).mul_(weights_HLM)
+                of_query[b].copy_((of_weights_HLM @ key[b].transpose(0, 1)).transpose(0, 1))
+                of_key[b].copy_((of_weights_HLM.transpose(1, 2) @ query[b].transpose(0, 1)).transpose(0, 1))
+                dropped_HML = weights_HLM.mul_(keeps[b]).transpose(1, 2)
+                of_value[b].copy_((dropped_HML @ gradient_HLK).transpose(0, 1))
+            return of_query.mul_(scale), of_key.mul_(scale), of_value, None, None, None, None
+
+    return RowByRow
+
+
+def _weights(query: Tensor, key: Tensor, forbidden: Tensor | None, b: int) -> Tensor:
+    """α_HLM of one row of the batch, before dropout."""
+    import torch
+
+    query_HLK, key_HKM = query[b].transpose(0, 1), key[b].permute(1, 2, 0)
+    scores_HLM = torch.bmm(query_HLK, key_HKM).mul_(1 / math.sqrt(query.shape[-1]))
+    if forbidden is None:
+        return torch.softmax(scores_HLM, -1, out=scores_HLM)
+    scores_HLM.masked_fill_(forbidden[b], -1e30)
+    return torch.softmax(scores_HLM, -1, out=scores_HLM).masked_fill_(forbidden[b], 0.0)
