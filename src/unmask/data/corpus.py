@@ -25,7 +25,7 @@ from unmask.data.shards import HELDOUT, TRAIN, Corpus, Document, Documents, Shar
 from unmask.data.tokenizing import Batch, Recipe, Tokenized, tokenized
 from unmask.data.where import Source, find_sources
 from unmask.errors import UserError
-from unmask.files import only_run_in, write_json
+from unmask.files import only_run_in, sync, write_json
 from unmask.progress import Progress
 from unmask.text import Tokenizer
 from unmask.text.words import has_rjieba, load_segmenter
@@ -270,6 +270,7 @@ class _ShardWriter:
         if self._parts:
             name, documents = f"{len(self.shards):05d}", Documents.joined(self._parts)
             self.shards.append(write_documents(self._folder, self._split, name, documents, self._n_ids))
+            sync(self._folder / self._split)  # the ledger must not know of a file whose name the disk has lost
             self._ledger.clear_waiting(self._split)
             self._parts, self._tokens, self._saved = [], 0, 0
 
