@@ -34,6 +34,10 @@ quickstart: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/forward_backward.py
 	$(BIN)/python benchmarks/loading.py
+	$(BIN)/python benchmarks/masking.py
+	$(BIN)/python benchmarks/pretraining.py
+	$(BIN)/python benchmarks/tokenizer_training.py
+	$(BIN)/python benchmarks/corpus_build.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

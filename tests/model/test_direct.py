@@ -77,3 +77,30 @@ def test_linear_is_x_w_plus_b():
     linear.kernel.assign(np.arange(6).reshape(3, 2))
     linear.bias.assign([10, 20])
     assert ops.convert_to_numpy(linear(ops.convert_to_tensor([[1.0, 0.0, 2.0]]))).tolist() == [[18, 31]]
+
+
+def test_checkpointing_computes_the_same_with_the_same_dropout():
+    """Activations computed again in the backward pass: the same sums, gradients, updates and random states."""
+
+    def trained(checkpointing):
+        config = preset("roberta", "tiny", vocab_size=50, max_positions=32, dropout=0.2, attention_dropout=0.2)
+        model = Bert(config, "mlm", seed=3)
+        model.encoder.checkpointing = checkpointing
+
+        def loss(arrays):
+            value = ops.sum(ops.square(model(arrays["ids"], training=True)))
+            return value, ops.stack([value])
+
+        optimizer = keras.optimizers.AdamW(1e-3)
+        optimizer.build(model.trainable_variables)
+        learner = backend.learner(model, loss, optimizer)
+        ids = np.random.default_rng(0).integers(5, 50, (2, 12)).astype("int32")
+        ids[1, 9:] = 1
+        sums = [learner.add({"ids": ids}) for _ in range(2)]
+        learner.update(rate=1e-3, max_norm=1.0)
+        return sums, [ops.convert_to_numpy(variable) for variable in model.variables]
+
+    (sums, variables), (again, recomputed) = trained(False), trained(True)
+    np.testing.assert_allclose(sums, again, rtol=1e-6)
+    for one, other in zip(variables, recomputed, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)

@@ -67,6 +67,42 @@ class Dropout(Direct, keras.layers.Dropout):
         return backend.dropout(x, self.rate, self.seed_generator) if training and self.rate > 0 else x
 
 
+class DrawnSeed(keras.random.SeedGenerator):
+    """A seed that was drawn before: gives itself, as often as it is asked."""
+
+    def __init__(self, seed: Tensor) -> None:
+        self.seed = seed
+
+    def next(self, ordered: bool = True) -> Tensor:
+        """The seed."""
+        del ordered
+        return self.seed
+
+
+def recomputed(layer: Part, dropouts: list[Dropout]) -> Callable[..., Any]:
+    """`layer`, whose activations are not kept for the backward pass but computed again there.
+
+    Its seeds are drawn outside, so that the second computation drops out what the first one did.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        drawing = [dropout for dropout in dropouts if dropout.rate > 0]
+
+        def with_seeds(seeds: list[Tensor], *tensors: Tensor) -> Any:
+            generators = [dropout.seed_generator for dropout in drawing]
+            try:
+                for dropout, seed in zip(drawing, seeds, strict=True):
+                    object.__setattr__(dropout, "seed_generator", DrawnSeed(seed))
+                return layer(*tensors, **kwargs)[0]  # attention weights are not asked for while training
+            finally:
+                for dropout, generator in zip(drawing, generators, strict=True):
+                    object.__setattr__(dropout, "seed_generator", generator)
+
+        return keras.remat(with_seeds)([dropout.seed_generator.next() for dropout in drawing], *args), None
+
+    return call
+
+
 class Table(Direct, keras.layers.Embedding):
     """One learned vector for each of a number of ids."""
 

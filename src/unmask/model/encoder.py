@@ -8,7 +8,7 @@ from keras import ops
 from unmask.backend import Tensor, on_host
 from unmask.config import ModelConfig
 from unmask.model.attention import allowed_to_attend
-from unmask.model.direct import LayerNorm
+from unmask.model.direct import LayerNorm, recomputed
 from unmask.model.embeddings import Embeddings
 from unmask.model.layers import EncoderLayer
 
@@ -29,6 +29,8 @@ class Encoder(keras.layers.Layer):
         self.embeddings = Embeddings(config, seeds) if embeddings is None else embeddings
         self.stack = [EncoderLayer(config, seeds, name=f"layer_{i}") for i in range(config.n_layers)]
         self.norm = LayerNorm(config.d_model, config.norm_eps, name="norm") if config.norm == "pre" else None
+        self.checkpointing = False
+        """Whether training computes the layers' activations again in the backward pass: less memory, more time."""
 
     def build(self) -> None:
         """Makes the variables; shared embeddings are built by their owner."""
@@ -68,7 +70,8 @@ class Encoder(keras.layers.Layer):
         hidden_BLD = self.embeddings(ids_BL, segments_BL=segments_BL, documents_BL=documents_BL, training=training)
         weights = []
         for layer in self.stack:
-            hidden_BLD, weights_BHLL = layer(
+            run = recomputed(layer, layer.dropouts) if self.checkpointing and training else layer
+            hidden_BLD, weights_BHLL = run(
                 hidden_BLD,
                 allowed=allowed,
                 only_BP=only_BP if layer is self.stack[-1] else None,

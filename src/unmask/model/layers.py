@@ -80,6 +80,12 @@ class EncoderLayer(Part):
         for part in (self.attention, self.around_attention, self.feed_forward, self.around_feed_forward):
             part.build()
 
+    @property
+    def dropouts(self) -> list[Dropout]:
+        """Every dropout in it, in the order of computation."""
+        around = [self.around_attention.dropout, self.feed_forward.dropout, self.around_feed_forward.dropout]
+        return [self.attention.weight_dropout, *around]
+
     def call(
         self,
         hidden_BLD: Tensor,

@@ -125,7 +125,7 @@ def _until_astray(
 
 def _gradients(job: Job, step_input: StepInput, interruption: Interruption) -> np.ndarray | None:
     """The gradients of all pieces added up, and their sums; None if the user does not want to wait for them."""
-    kept = [np.array(variable) for variable in job.random_state]
+    kept = [np.copy(variable.numpy()) for variable in job.random_state]
     sums: list[np.ndarray] = []
     for piece in step_input.pieces:
         if interruption.asked:

@@ -111,6 +111,7 @@ class Trainer:
         keras.config.set_dtype_policy(recipe.precision)
         self.layout = Layout.of(tokenizer)
         self.model = _model(corpus, tokenizer, recipe, self.layout)
+        self.model.encoder.checkpointing = recipe.checkpointing
         self.masking = masking_of(recipe, tokenizer, self.model.config.vocab_size)
         self.batches = self._batches(TRAIN)
         self.heldout = self._batches(HELDOUT) if corpus.tokens(HELDOUT) else None
@@ -256,7 +257,7 @@ class Trainer:
 
     def _inputs(self, first: int, last: int) -> Iterator[StepInput]:
         for batch in ahead(self.batches, range(first, last), workers=self.workers):
-            yield _step_input(batch)
+            yield step_input_of(batch)
 
     def draw(self, journal: Log, folder: Path) -> None:
         """The curve so far."""
@@ -265,7 +266,8 @@ class Trainer:
         draw_curve(journal, folder, baseline=self.baseline, title=title)
 
 
-def _step_input(batch: StepBatch) -> StepInput:
+def step_input_of(batch: StepBatch) -> StepInput:
+    """A batch as the loop wants it: the loss of each piece is divided by the counts of the whole batch."""
     scales = {
         "per_predicted": np.asarray(1 / max(1, batch.n_predicted), np.float32),
         "per_pair": np.asarray(1 / max(1, batch.n_pairs), np.float32),

@@ -1,0 +1,170 @@
+"""Pretraining, tokens a second: ours against `RobertaForMaskedLM` with its collator, in turns, in one process.
+
+Both sides get the same blocks (full sentences of the Gutenberg books, special tokens included), the same configuration
+(dropout 0.1 everywhere), the same number of tokens an update and of threads, AdamW and clipping, and mask 15 % as they
+go: ours with `unmask.data.batches`, theirs with `DataCollatorForLanguageModeling` on ready tensors. Ours computes the
+vocabulary, and the last layer, at masked positions only; theirs everywhere.
+
+The share of the machine's matrix-multiply speed counts the multiplications that each side does (forward and twice that
+backward) against square products of 1,024 in the same process.
+
+    UNMASK_DATA=… python benchmarks/pretraining.py --rounds 9
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+os.environ["KERAS_BACKEND"] = "torch"
+
+import numpy as np
+import torch
+
+from timing import machine, ratio, take_turns
+from unmask import load_tokenizer
+from unmask.data.corpus import build_corpus
+from unmask.data.documents import texts_of
+from unmask.data.shards import Corpus
+from unmask.text.train import Plan, train_tokenizer
+from unmask.train.pretrain import Trainer, step_input_of
+from unmask.train.recipe import Recipe
+
+SHAPES = {
+    "4 × 256, vocabulary 8,000": {"n_layers": 4, "d_model": 256, "vocabulary": 8000},
+    "6 × 384, vocabulary 50,265": {"n_layers": 6, "d_model": 384, "vocabulary": 50265},
+}
+
+
+def corpus_with(vocabulary: int, data: Path, scratch: Path) -> Corpus:
+    files = sorted(str(path) for path in (data / "data/corpus/gutenberg").glob("*.gz"))[:4]
+    if vocabulary == 50265:
+        tokenizer = load_tokenizer(data / "models/roberta-bpe")
+    else:
+        tokenizer = train_tokenizer(texts_of(files), Plan(kind="bpe", vocab_size=vocabulary)).tokenizer
+    return build_corpus(files, tokenizer, scratch / str(vocabulary))
+
+
+class Ours:
+    """The loop's inner part: batch, gradients, update."""
+
+    def __init__(self, corpus: Corpus, recipe: Recipe):
+        self.trainer = Trainer(corpus, load_tokenizer(corpus.folder), recipe, workers=0)
+        self.number = 0
+
+    def step(self) -> None:
+        step_input = step_input_of(self.trainer.batches.step(self.number))
+        for piece in step_input.pieces:
+            self.trainer.learner.add(piece)
+        self.trainer.learner.update(rate=1e-4, max_norm=1.0)
+        self.number += 1
+
+
+class Transformers:
+    """What its users write, or its Trainer does, without the bookkeeping."""
+
+    def __init__(self, ours: Ours, folder: Path):
+        from transformers import AutoTokenizer, DataCollatorForLanguageModeling, RobertaConfig, RobertaForMaskedLM
+
+        config, batches = ours.trainer.model.config, ours.trainer.batches
+        self.model = RobertaForMaskedLM(
+            RobertaConfig(
+                vocab_size=config.vocab_size,
+                hidden_size=config.d_model,
+                num_hidden_layers=config.n_layers,
+                num_attention_heads=config.n_heads,
+                intermediate_size=config.d_ff,
+                max_position_embeddings=config.max_positions + 2,
+                type_vocab_size=1,
+            )
+        ).train()
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), 1e-4, (0.9, 0.98), 1e-6, 0.01)
+        self.collator = DataCollatorForLanguageModeling(AutoTokenizer.from_pretrained(folder), mlm_probability=0.15)
+        blocks, order = batches.blocks, batches.blocks.order(0)
+        self.rows = []
+        for index in order[: 40 * batches.size]:
+            ids = blocks.batch(0, [index], blocks.row_length(0, int(index))).ids_BL[0]
+            self.rows.append({"input_ids": torch.from_numpy(ids.astype(np.int64))})
+        self.size, self.number = batches.size, 0
+
+    def step(self) -> None:
+        first = self.number * self.size % (len(self.rows) - self.size + 1)
+        batch = self.collator(self.rows[first : first + self.size])
+        self.model(**batch).loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        self.number += 1
+
+
+def multiplications(recipe: Recipe, vocabulary: int, *, everywhere: bool) -> float:
+    """Floating-point operations of matrix products for one token, forward and backward."""
+    width, length = recipe.d_model, recipe.length
+    predicted = 1.0 if everywhere else recipe.mask_share
+    layer, attention = 2 * 12 * width**2, 2 * 2 * length * width
+    # Of the last layer, keys and values are needed everywhere, the rest where something is predicted.
+    last = 2 * 2 * width**2 + predicted * (2 * 10 * width**2 + attention)
+    head = predicted * 2 * (width**2 + width * vocabulary)
+    return 3 * ((recipe.n_layers - 1) * (layer + attention) + last + head)
+
+
+def matrix_speed() -> float:
+    """Floating-point operations a second of this machine's matrix products."""
+    a = torch.randn(1024, 1024)
+    a @ a
+    seconds = []
+    for _ in range(12):
+        start = time.perf_counter()
+        a @ a
+        seconds.append(time.perf_counter() - start)
+    return 2 * 1024**3 / statistics.median(seconds)
+
+
+def compare(name: str, data: Path, scratch: Path, options: argparse.Namespace) -> None:
+    shape = dict(SHAPES[name])
+    vocabulary = shape.pop("vocabulary")
+    recipe = Recipe(
+        size="mini",
+        **shape,
+        length=options.length,
+        batch_tokens=options.batch_tokens,
+        piece_tokens=options.piece_tokens,
+        steps=1,
+    )
+    corpus = corpus_with(vocabulary, data, scratch)
+    ours = Ours(corpus, recipe)
+    theirs = Transformers(ours, corpus.folder)
+    speed = matrix_speed()
+    seconds = take_turns({"unmask": ours.step, "transformers": theirs.step}, rounds=options.rounds)
+    tokens = ours.trainer.batches.size * ours.trainer.batches.blocks.mean_length
+    print(f"\n{name}, {tokens:,.0f} tokens an update, length {options.length}")
+    print(f"{'':14}{'tokens/s':>10}{'share of matrix speed':>24}")
+    for side, everywhere in (("unmask", False), ("transformers", True)):
+        per_second = tokens / statistics.median(seconds[side])
+        share = per_second * multiplications(recipe, vocabulary, everywhere=everywhere) / speed
+        print(f"{side:14}{per_second:>10,.0f}{share:>23.0%}")
+    print(f"{1 / ratio(seconds['unmask'], seconds['transformers']):.2f} × (median over {options.rounds} rounds)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--length", type=int, default=512)
+    parser.add_argument("--batch-tokens", type=int, default=4096)
+    parser.add_argument("--piece-tokens", type=int, default=4096)
+    parser.add_argument("--only", type=int, choices=range(len(SHAPES)), help="one shape alone")
+    options = parser.parse_args()
+    if not os.environ.get("UNMASK_DATA"):
+        sys.exit("Set UNMASK_DATA to the folder with data/ and models/; see CONTRIBUTING.md.")
+    print(f"{machine()}, PyTorch {torch.__version__}, {torch.get_num_threads()} threads")
+    with tempfile.TemporaryDirectory() as scratch:
+        for number, name in enumerate(SHAPES):
+            if options.only in (None, number):
+                compare(name, Path(os.environ["UNMASK_DATA"]), Path(scratch), options)
+
+
+if __name__ == "__main__":
+    main()
