@@ -73,15 +73,15 @@ def _make() -> Any:
             batch, length, heads, _ = query.shape
             shape_HLM = (heads, length, key.shape[1])
             keeps = kept((batch, *shape_HLM), rate, seed, counter)
-            forbidden = None if allowed is None else (~allowed).expand(batch, heads, length, shape_HLM[2])
+            mask = None if allowed is None else Mask(allowed, batch)
             output = torch.empty_like(query, memory_format=torch.contiguous_format)
             for b in range(batch):
-                weights_HLM = _weights(query, key, forbidden, b)
+                weights_HLM = _weights(query, key, mask, b)
                 weights_HLM.mul_(keeps[b])
                 output[b].copy_((weights_HLM @ value[b].transpose(0, 1)).transpose(0, 1))
             output.mul_(1 / (1 - rate))
             ctx.save_for_backward(query, key, value, output, keeps)
-            ctx.forbidden, ctx.rate = forbidden, rate
+            ctx.mask, ctx.rate = mask, rate
             return output
 
         @staticmethod
@@ -91,7 +91,7 @@ def _make() -> Any:
             scale, up = 1 / math.sqrt(query.shape[-1]), 1 / (1 - ctx.rate)
             inner = (gradient * output).sum(-1).transpose(1, 2).unsqueeze(-1)  # BHL1: Σ_m α dα
             for b in range(len(query)):
-                weights_HLM = _weights(query, key, ctx.forbidden, b)
+                weights_HLM = _weights(query, key, ctx.mask, b)
                 gradient_HLK = (gradient[b] * up).transpose(0, 1)
                 of_weights_HLM = gradient_HLK @ value[b].permute(1, 2, 0)
                 of_weights_HLM.mul_(keeps[b]).sub_(inner[b]).mul_(weights_HLM)
@@ -104,13 +104,26 @@ def _make() -> Any:
     return RowByRow
 
 
-def _weights(query: Tensor, key: Tensor, forbidden: Tensor | None, b: int) -> Tensor:
+class Mask:
+    """A mask as numbers: PyTorch adds those several times as fast as it fills by booleans."""
+
+    def __init__(self, allowed: Tensor, batch: int) -> None:
+        import torch
+
+        allowed = allowed.expand(batch, *allowed.shape[1:])
+        self.added = torch.zeros(allowed.shape).masked_fill_(~allowed, -1e30)
+        something = allowed.any(-1, keepdim=True)
+        self.alive = None if bool(something.all()) else something.to(torch.uint8)
+        """0 for rows that may attend to nothing."""
+
+
+def _weights(query: Tensor, key: Tensor, mask: Mask | None, b: int) -> Tensor:
     """α_HLM of one row of the batch, before dropout."""
     import torch
 
     query_HLK, key_HKM = query[b].transpose(0, 1), key[b].permute(1, 2, 0)
     scores_HLM = torch.bmm(query_HLK, key_HKM).mul_(1 / math.sqrt(query.shape[-1]))
-    if forbidden is None:
-        return torch.softmax(scores_HLM, -1, out=scores_HLM)
-    scores_HLM.masked_fill_(forbidden[b], -1e30)
-    return torch.softmax(scores_HLM, -1, out=scores_HLM).masked_fill_(forbidden[b], 0.0)
+    if mask is not None:
+        scores_HLM.add_(mask.added[b])
+    weights_HLM = torch.softmax(scores_HLM, -1, out=scores_HLM)
+    return weights_HLM if mask is None or mask.alive is None else weights_HLM.mul_(mask.alive[b])

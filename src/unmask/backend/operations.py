@@ -42,23 +42,22 @@ def dropout(x: Tensor, rate: float, seed_generator: Any) -> Tensor:
 
     seed, counter = seed_generator.next().tolist()
     if x.device.type == "cpu":
-        keep = kept(tuple(x.shape), rate, seed, counter).to(x.dtype)
-    else:
-        generator = torch.Generator(device=x.device).manual_seed((seed ^ (counter * 0x9E3779B1)) & 0xFFFFFFFF)
-        keep = torch.empty_like(x).bernoulli_(1 - rate, generator=generator)
-    return x * keep.mul_(1 / (1 - rate))
+        keep = kept(tuple(x.shape), rate, seed, counter) * (1 / (1 - rate))
+        return x * keep.to(x.dtype)
+    generator = torch.Generator(device=x.device).manual_seed((seed ^ (counter * 0x9E3779B1)) & 0xFFFFFFFF)
+    return x * torch.empty_like(x).bernoulli_(1 - rate, generator=generator).mul_(1 / (1 - rate))
 
 
 def kept(shape: tuple[int, ...], rate: float, seed: int, counter: int) -> Tensor:
-    """True where dropout keeps a number: NumPy's bits, sixteen a number; `rate` is exact to 1/65536.
+    """1 where dropout keeps a number, else 0: NumPy's bits, sixteen a number; `rate` is exact to 1/65536.
 
-    They come six times as fast as PyTorch's own.
+    They come six times as fast as PyTorch's own; and PyTorch multiplies by bytes eight times as fast as by booleans.
     """
     import torch
 
     count = math.prod(shape)
     bits = np.random.SFC64([seed, counter]).random_raw(-(-count // 4)).view(np.uint16)[:count]
-    return torch.from_numpy(bits >= round(rate * 65536)).view(shape)
+    return torch.from_numpy((bits >= round(rate * 65536)).view(np.uint8)).view(shape)
 
 
 def cross_entropy(logits_BPV: Tensor, targets_BP: Tensor) -> Tensor:
