@@ -26,8 +26,8 @@ import torch
 
 from timing import machine, ratio, take_turns
 from unmask import load_tokenizer
-from unmask.data.corpus import build_corpus
-from unmask.data.documents import texts_of
+from unmask.corpus.build import build_corpus
+from unmask.corpus.documents import texts_of
 from unmask.data.shards import Corpus
 from unmask.text.train import Plan, train_tokenizer
 from unmask.train.pretrain import Trainer, step_input_of
@@ -42,9 +42,9 @@ SHAPES = {
 def corpus_with(vocabulary: int, data: Path, scratch: Path) -> Corpus:
     files = sorted(str(path) for path in (data / "data/corpus/gutenberg").glob("*.gz"))[:4]
     if vocabulary == 50265:
-        tokenizer = load_tokenizer(data / "models/roberta-bpe")
+        tokenizer = load_tokenizer(data / "models/granite-embedding-30m-english")
     else:
-        tokenizer = train_tokenizer(texts_of(files), Plan(kind="bpe", vocab_size=vocabulary)).tokenizer
+        tokenizer = train_tokenizer(texts_of(files)(), Plan(kind="bpe", vocab_size=vocabulary)).tokenizer
     return build_corpus(files, tokenizer, scratch / str(vocabulary))
 
 

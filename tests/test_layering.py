@@ -43,7 +43,8 @@ def test_rooms_import_downwards_only(path):
         "files": {"errors"},
         "progress": {"errors"},
         "text": {"config", "errors", "sources", "files", "progress"},
-        "data": {"text", "config", "errors", "sources", "files", "progress"},
+        "data": {"text", "errors", "files"},
+        "corpus": {"data", "text", "errors", "files", "progress"},
         "model": {"config", "errors", "backend"},
         "checkpoint": {"model", "text", "config", "errors", "backend", "sources", "files"},
         "tasks": {"text", "errors"},
@@ -58,7 +59,9 @@ def test_rooms_import_downwards_only(path):
     assert (used | named) - {"__version__"} <= below[room] | {room}
 
 
-@pytest.mark.parametrize("room", ["text", "data", "tasks", "sources", "config", "errors", "files", "progress"])
+@pytest.mark.parametrize(
+    "room", ["text", "corpus", "data", "tasks", "sources", "config", "errors", "files", "progress"]
+)
 def test_rooms_without_keras(room):
     paths = [path for path in MODULES if room_of(path) == room]
     assert paths

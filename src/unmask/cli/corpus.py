@@ -86,7 +86,7 @@ def build(
 
         zcat dump.gz | unmask corpus build --tokenizer my-tokenizer --out my-corpus -
     """
-    from unmask.data.corpus import CorpusOptions, Stopped, build_corpus
+    from unmask.corpus.build import CorpusOptions, Stopped, build_corpus
     from unmask.text import load_tokenizer
 
     options = CorpusOptions(
@@ -125,8 +125,8 @@ def info(
 
         unmask corpus info my-corpus --verify
     """
+    from unmask.corpus.verify import verify_corpus
     from unmask.data.shards import Corpus
-    from unmask.data.verify import verify_corpus
 
     corpus = Corpus(folder)
     files = verify_corpus(corpus) if verify else None

@@ -11,7 +11,7 @@ import typer
 from unmask.errors import UserError
 
 if TYPE_CHECKING:
-    from unmask.data.documents import Reading, Seen
+    from unmask.corpus.documents import Reading, Seen
     from unmask.text.train import Trained
 
 app = typer.Typer(no_args_is_help=True, help="Train a tokenizer.")
@@ -70,9 +70,9 @@ def train(
 
         unmask tokenizer train --kind unigram --vocab-size 32000 --out my-unigram --memory 4G wiki.jsonl.zst
     """
-    from unmask.data.documents import Reading, Seen
-    from unmask.data.normalize import check_form
-    from unmask.data.where import find_sources
+    from unmask.corpus.documents import Reading, Seen
+    from unmask.corpus.normalize import check_form
+    from unmask.corpus.where import find_sources
     from unmask.text.train import Plan, refuse_used_folder, save_whole, train_tokenizer
 
     _only_for(kind, "wordpiece", cased=cased, strip_accents=strip_accents)
@@ -104,8 +104,8 @@ def train(
 
 
 def _texts(files: list[str], reading: "Reading", seen: "Seen", form: str) -> Iterator[str]:
-    from unmask.data.documents import read_documents
-    from unmask.data.normalize import normalize
+    from unmask.corpus.documents import read_documents
+    from unmask.corpus.normalize import normalize
 
     for document in read_documents(files, reading, seen=seen, say=lambda said: print(said, file=sys.stderr)):
         yield normalize(document.text, cast(Any, form))

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tiny_tokenizers
-from unmask.data.pieces import pieces_of
+from unmask.corpus.pieces import pieces_of
+from unmask.corpus.tokenizing import BatchTokenizer, Recipe
 from unmask.data.shards import SENTENCE, WORD
-from unmask.data.tokenizing import BatchTokenizer, Recipe
 
 
 @given(st.text(st.sampled_from("ab .。\n"), max_size=300), st.integers(5, 60))
@@ -35,8 +35,8 @@ def test_tokens_and_begins_are_those_of_the_whole(kind, shared, monkeypatch):
     tokenizer = getattr(tiny_tokenizers, kind)()
     tokenize = BatchTokenizer(Recipe(tokenizer.rust.to_str(), tokenizer.settings, "none", with_signatures=False))
     whole = tokenize([text])
-    monkeypatch.setattr("unmask.data.pieces.LARGEST_PIECE", 5_000)
-    monkeypatch.setattr("unmask.data.tokenizing.pieces_of", lambda text: pieces_of(text, 5_000))
+    monkeypatch.setattr("unmask.corpus.pieces.LARGEST_PIECE", 5_000)
+    monkeypatch.setattr("unmask.corpus.tokenizing.pieces_of", lambda text: pieces_of(text, 5_000))
     cut = tokenize([text])
     assert (whole.ids == cut.ids).all()
     assert whole.ends.tolist() == cut.ends.tolist()

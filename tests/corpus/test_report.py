@@ -5,8 +5,8 @@ import json
 import numpy as np
 
 import tiny_tokenizers
-from unmask.data.report import Tally, warnings_of
-from unmask.data.tokenizing import Batch, BatchTokenizer, Recipe
+from unmask.corpus.report import Tally, warnings_of
+from unmask.corpus.tokenizing import Batch, BatchTokenizer, Recipe
 
 
 def recipe(tokenizer):

@@ -13,9 +13,9 @@ from os import PathLike
 from tempfile import TemporaryFile
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from unmask.data.normalize import Form, check_form, normalize
-from unmask.data.unpack import blocks_of
-from unmask.data.where import Source, find_sources, optional
+from unmask.corpus.normalize import Form, check_form, normalize
+from unmask.corpus.unpack import blocks_of
+from unmask.corpus.where import Source, find_sources, optional
 from unmask.errors import UserError
 
 LARGEST_DOCUMENT = 1 << 28

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.data import normalize as module
-from unmask.data.normalize import check_form, normalize
+from unmask.corpus import normalize as module
+from unmask.corpus.normalize import check_form, normalize
 from unmask.errors import UserError
 
 

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from unmask.data.scripts import NAMES, _table, count_scripts
+from unmask.corpus.scripts import NAMES, _table, count_scripts
 
 
 def shares(text):

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from unmask.data.documents import RawDocument, Reading, Seen, read_source
-from unmask.data.duplicates import ExactDuplicates, digest_of
-from unmask.data.normalize import Form, normalize
-from unmask.data.tokenizing import Batch
-from unmask.data.where import Source
+from unmask.corpus.documents import RawDocument, Reading, Seen, read_source
+from unmask.corpus.duplicates import ExactDuplicates, digest_of
+from unmask.corpus.normalize import Form, normalize
+from unmask.corpus.tokenizing import Batch
+from unmask.corpus.where import Source
 
 BATCH_CHARACTERS = 1 << 19
 BATCH_DOCUMENTS = 1 << 12

@@ -5,7 +5,7 @@ import sqlite3
 import numpy as np
 import pytest
 
-from unmask.data.duplicates import PERMUTATIONS, ExactDuplicates, NearDuplicates, Signer, digest_of
+from unmask.corpus.duplicates import PERMUTATIONS, ExactDuplicates, NearDuplicates, Signer, digest_of
 from unmask.errors import UserError
 
 
@@ -64,7 +64,7 @@ def test_signatures_estimate_the_similarity_of_shingles():
 def test_a_signature_does_not_depend_on_how_much_is_hashed_at_a_time(monkeypatch):
     ids = np.arange(10_000) % 3_777
     whole = Signer().signature(ids)
-    monkeypatch.setattr("unmask.data.duplicates._CHUNK", 100)
+    monkeypatch.setattr("unmask.corpus.duplicates._CHUNK", 100)
     assert (Signer().signature(ids) == whole).all()
     assert whole.shape == (PERMUTATIONS,)
 

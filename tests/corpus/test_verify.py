@@ -3,8 +3,8 @@
 import pytest
 
 import tiny_tokenizers
-from unmask.data.corpus import build_corpus
-from unmask.data.verify import verify_corpus
+from unmask.corpus.build import build_corpus
+from unmask.corpus.verify import verify_corpus
 from unmask.errors import UserError
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import tokenizers
 
-from unmask.data.duplicates import Signer
-from unmask.data.pieces import pieces_of
-from unmask.data.scripts import count_scripts
+from unmask.corpus.duplicates import Signer
+from unmask.corpus.pieces import pieces_of
+from unmask.corpus.scripts import count_scripts
 from unmask.data.shards import SENTENCE, WORD, id_type
 from unmask.errors import UserError
 from unmask.text import Tokenizer

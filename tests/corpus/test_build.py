@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import tiny_tokenizers
-from unmask.data import corpus as module
-from unmask.data.corpus import CorpusOptions, Stopped, build_corpus
-from unmask.data.pieces import LARGEST_PIECE
+from unmask.corpus import build as module
+from unmask.corpus.build import CorpusOptions, Stopped, build_corpus
+from unmask.corpus.pieces import LARGEST_PIECE
 from unmask.data.shards import HELDOUT, SENTENCE, TRAIN, WORD, Corpus
 from unmask.errors import UserError
 from unmask.text import Tokenizer, load_tokenizer
@@ -44,7 +44,7 @@ def sources(tmp_path):
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch):
-    monkeypatch.setattr("unmask.data.feed.BATCH_CHARACTERS", 10_000)
+    monkeypatch.setattr("unmask.corpus.feed.BATCH_CHARACTERS", 10_000)
 
 
 def options(**more):
@@ -143,8 +143,8 @@ BUILD = """
     from pathlib import Path
     sys.path.insert(0, {here!r})
     import tiny_tokenizers
-    from unmask.data import corpus, feed, ledger
-    from unmask.data.corpus import CorpusOptions, build_corpus
+    from unmask.corpus import build as corpus, feed, ledger
+    from unmask.corpus.build import CorpusOptions, build_corpus
 
     def dying(owner, name, at, *, before):
         '''Makes the n-th call of a function the last thing that this process does.'''
@@ -331,7 +331,7 @@ def test_files_that_cannot_grow_are_told_as_a_full_disk(tmp_path, sources, limit
         import resource, sys
         sys.path.insert(0, {str(Path(tiny_tokenizers.__file__).parent)!r})
         import tiny_tokenizers
-        from unmask.data.corpus import CorpusOptions, build_corpus
+        from unmask.corpus.build import CorpusOptions, build_corpus
         from unmask.errors import UserError
         resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
         try:

@@ -4,7 +4,7 @@ import hashlib
 import heapq
 from collections.abc import Iterator
 
-from unmask.data.ledger import Ledger
+from unmask.corpus.ledger import Ledger
 from unmask.data.shards import HELDOUT, TRAIN, Document
 from unmask.errors import UserError
 

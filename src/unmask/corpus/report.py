@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from unmask.data.scripts import NAMES
-from unmask.data.tokenizing import Batch, Tokenized
+from unmask.corpus.scripts import NAMES
+from unmask.corpus.tokenizing import Batch, Tokenized
 
 _LONGEST = 10
 _MOST_LINES, _FEWER_LINES = 4096, 2048

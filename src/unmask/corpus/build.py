@@ -13,17 +13,17 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from unmask.data.documents import Reading, Say, Seen, read_source
-from unmask.data.duplicates import ExactDuplicates, NearDuplicates
-from unmask.data.feed import BATCH_CHARACTERS, START, Feed
-from unmask.data.held_out import HeldOut, check_held_out, key_of
-from unmask.data.inputs import Stopped, fingerprints, hash_of_stdin, refuse_if_different, spool, stamp
-from unmask.data.ledger import Ledger
-from unmask.data.normalize import Form, check_form
-from unmask.data.report import Tally
+from unmask.corpus.documents import Reading, Say, Seen, read_source
+from unmask.corpus.duplicates import ExactDuplicates, NearDuplicates
+from unmask.corpus.feed import BATCH_CHARACTERS, START, Feed
+from unmask.corpus.held_out import HeldOut, check_held_out, key_of
+from unmask.corpus.inputs import Stopped, fingerprints, hash_of_stdin, refuse_if_different, spool, stamp
+from unmask.corpus.ledger import Ledger
+from unmask.corpus.normalize import Form, check_form
+from unmask.corpus.report import Tally
+from unmask.corpus.tokenizing import Batch, Recipe, Tokenized, tokenized
+from unmask.corpus.where import Source, find_sources
 from unmask.data.shards import HELDOUT, TRAIN, Corpus, Document, Documents, Shard, id_type, manifest_of, write_documents
-from unmask.data.tokenizing import Batch, Recipe, Tokenized, tokenized
-from unmask.data.where import Source, find_sources
 from unmask.errors import UserError
 from unmask.files import only_run_in, sync, write_json
 from unmask.progress import Progress

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unmask.data.ledger import Ledger
+from unmask.corpus.ledger import Ledger
 from unmask.data.shards import Document, Documents
 from unmask.errors import UserError
 

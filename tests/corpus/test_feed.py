@@ -4,11 +4,11 @@ import sqlite3
 
 import pytest
 
-from unmask.data import feed as module
-from unmask.data.documents import Reading
-from unmask.data.duplicates import ExactDuplicates
-from unmask.data.feed import START, Feed
-from unmask.data.where import find_sources
+from unmask.corpus import feed as module
+from unmask.corpus.documents import Reading
+from unmask.corpus.duplicates import ExactDuplicates
+from unmask.corpus.feed import START, Feed
+from unmask.corpus.where import find_sources
 
 
 @pytest.fixture

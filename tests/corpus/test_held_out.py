@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from unmask.data.duplicates import digest_of
-from unmask.data.held_out import HeldOut, key_of
-from unmask.data.ledger import Ledger
+from unmask.corpus.duplicates import digest_of
+from unmask.corpus.held_out import HeldOut, key_of
+from unmask.corpus.ledger import Ledger
 from unmask.data.shards import HELDOUT, TRAIN, Document
 from unmask.errors import UserError
 

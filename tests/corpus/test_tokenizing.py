@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 import tiny_tokenizers
+from unmask.corpus.tokenizing import Batch, BatchTokenizer, Recipe, tokenized
 from unmask.data.shards import SENTENCE, WORD
-from unmask.data.tokenizing import Batch, BatchTokenizer, Recipe, tokenized
 
 TEXTS = ["The cat and the hat. In it!", "<mask> and </s> are what somebody wrote", "汉字", "", "x" * 5000]
 
@@ -70,7 +70,7 @@ def test_workers_end_with_a_parent_that_was_killed(tmp_path):
         import sys, time
         sys.path.insert(0, sys.argv[1])
         import tiny_tokenizers
-        from unmask.data.tokenizing import Batch, Recipe, tokenized
+        from unmask.corpus.tokenizing import Batch, Recipe, tokenized
         if __name__ == "__main__":
             tokenizer = tiny_tokenizers.bert()
             recipe = Recipe(tokenizer.rust.to_str(), tokenizer.settings, "none", False)

@@ -1,0 +1,1 @@
+"""From files of text to shards of tokens: read, normalize, drop duplicates, hold out, tokenize, report."""
