@@ -60,6 +60,18 @@ def test_trained_from_files_in_any_order(kind, files, tmp_path):
     assert load_tokenizer(tmp_path / "one").n_ids == 270
 
 
+def test_standard_input(files, tmp_path):
+    command = [UNMASK, "tokenizer", "train", "--kind", "bpe", "--vocab-size", "300", "--out"]
+    text = files[0].read_text(encoding="utf-8")
+    piped = subprocess.run(
+        [*command, str(tmp_path / "piped"), "-"], input=text, capture_output=True, text=True, check=False
+    )
+    assert piped.returncode == 0, piped.stderr
+    named = subprocess.run([*command, str(tmp_path / "named"), str(files[0])], capture_output=True, check=False)
+    assert named.returncode == 0
+    assert (tmp_path / "piped/tokenizer.json").read_bytes() == (tmp_path / "named/tokenizer.json").read_bytes()
+
+
 def test_mistakes(files, tmp_path):
     out = tmp_path / "out"
     empty, binary, broken = tmp_path / "empty.txt", tmp_path / "binary.txt", tmp_path / "broken.txt"

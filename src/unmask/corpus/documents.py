@@ -18,7 +18,7 @@ from unmask.corpus.unpack import blocks_of
 from unmask.corpus.where import Source, find_sources, optional
 from unmask.errors import UserError
 
-LARGEST_DOCUMENT = 1 << 28
+LARGEST_DOCUMENT = 1 << 24
 """Characters; a text file without blank lines is cut into documents of that size, so that memory has a bound."""
 
 _GUESSES = (
@@ -233,11 +233,18 @@ def _read_text(texts: Iterator[str], _: Source, __: Reading, ___: _Guess) -> Ite
             line += text.count("\n", start, blank.end())
             start = blank.end()
         rest = text[start:]
-        if (is_last and rest.strip()) or len(rest) >= LARGEST_DOCUMENT:
-            yield rest.strip(), f"line {line + _blank_before(rest, 0)}"
-            line, rest = line + rest.count("\n"), ""
+        while (is_last and rest.strip()) or len(rest) >= LARGEST_DOCUMENT:
+            cut = _end_of_words(rest) if len(rest) > LARGEST_DOCUMENT else len(rest)
+            yield rest[:cut].strip(), f"line {line + _blank_before(rest, 0)}"
+            line, rest = line + rest.count("\n", 0, cut), rest[cut:]
         # A long document is looked through again only after it has doubled.
         held, size, enough = [rest], len(rest), min(2 * len(rest), LARGEST_DOCUMENT)
+
+
+def _end_of_words(text: str) -> int:
+    """Where a text that is too long is cut: at its last line end or space before the limit, if it has one."""
+    ends = (text.rfind(mark, LARGEST_DOCUMENT // 2, LARGEST_DOCUMENT) for mark in ("\n", " "))
+    return next((end + 1 for end in ends if end > 0), LARGEST_DOCUMENT)
 
 
 def _blank_before(text: str, start: int) -> int:

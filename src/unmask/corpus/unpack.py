@@ -27,8 +27,10 @@ def blocks_of(path: Path, packing: Packing, name: str, count: Callable[[int], No
         before = 0
         try:
             for block in reader(file):
-                count(file.tell() - before)
-                before = file.tell()
+                # A pipe does not tell where it is; what came out of it is near enough for a progress bar.
+                now = file.tell() if file.seekable() else before + len(block)
+                count(now - before)
+                before = now
                 yield block
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise UserError(f"{name} is cut off or damaged gzip ({error}); fetch it again.") from None
