@@ -234,7 +234,7 @@ def _read_text(texts: Iterator[str], _: Source, __: Reading, ___: _Guess) -> Ite
             start = blank.end()
         rest = text[start:]
         while (is_last and rest.strip()) or len(rest) >= LARGEST_DOCUMENT:
-            cut = _end_of_words(rest) if len(rest) > LARGEST_DOCUMENT else len(rest)
+            cut = _end_of_words(rest) if len(rest) >= LARGEST_DOCUMENT else len(rest)
             yield rest[:cut].strip(), f"line {line + _blank_before(rest, 0)}"
             line, rest = line + rest.count("\n", 0, cut), rest[cut:]
         # A long document is looked through again only after it has doubled.
