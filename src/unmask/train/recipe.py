@@ -164,18 +164,26 @@ def _check_values(recipe: Recipe) -> None:
         value = getattr(recipe, key)
         if value is not None and not value > 0:
             raise UserError(f"{key} is {value}, but must be more than 0.")
-    for key in ("warmup", "weight_decay", "seed"):
-        if not getattr(recipe, key) >= 0:
-            raise UserError(f"{key} is {getattr(recipe, key)}, but must not be below 0.")
-    for key in ("beta_1", "beta_2"):
-        if not 0 <= getattr(recipe, key) < 1:
-            raise UserError(f"{key} is {getattr(recipe, key)}, but must be at least 0 and below 1.")
+    _check_shares(recipe)
     pairs = recipe.input_format in PAIRS
     if recipe.objective == "mlm+nsp" and not pairs:
         raise UserError(f"Next-sentence prediction needs pairs; take the input format {' or '.join(PAIRS)}.")
     if recipe.objective == "mlm" and pairs:
         others = ", ".join(form for form in FORMATS if form not in PAIRS)
         raise UserError(f"{recipe.input_format} is for the objective mlm+nsp; for mlm alone take one of {others}.")
+
+
+def _check_shares(recipe: Recipe) -> None:
+    for key in ("warmup", "weight_decay", "seed"):
+        if not getattr(recipe, key) >= 0:
+            raise UserError(f"{key} is {getattr(recipe, key)}, but must not be below 0.")
+    for key in ("beta_1", "beta_2"):
+        if not 0 <= getattr(recipe, key) < 1:
+            raise UserError(f"{key} is {getattr(recipe, key)}, but must be at least 0 and below 1.")
+    if not 0 < recipe.mask_share < 1:
+        raise UserError(f"mask_share is {recipe.mask_share}, but must lie between 0 and 1.")
+    if recipe.masked < 0 or recipe.random < 0 or recipe.masked + recipe.random > 1:
+        raise UserError(f"masked is {recipe.masked} and random {recipe.random}; together they must not exceed 1.")
 
 
 def differences(one: dict[str, Any], other: dict[str, Any], *, free: tuple[str, ...] = ()) -> list[str]:
