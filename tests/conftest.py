@@ -16,8 +16,9 @@ NEEDS_A_BACKEND = (
     "train/test_pretrain.py",
     "train/test_resume.py",
     "train/test_divergence.py",
+    "test_predict.py",
+    "cli/test_fill.py",
 )
-NEEDS_A_BACKEND += ("test_predict.py", "cli/test_fill.py")
 
 
 def pytest_addoption(parser):

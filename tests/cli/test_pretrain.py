@@ -25,9 +25,8 @@ def corpus(tmp_path_factory):
 
 @pytest.mark.backend
 def test_a_run(corpus, tmp_path):
-    ran = run(
-        "--corpus", corpus, "--out", tmp_path / "model", *TINY, "--steps", 3, "--backend", backend.current(), "--json"
-    )
+    command = ["--corpus", corpus, "--out", tmp_path / "model", *TINY, "--steps", 3, "--backend", backend.current()]
+    ran = run(*command, "--json")
     assert ran.returncode == 0, ran.stderr
     metrics = json.loads(ran.stdout)
     assert metrics["steps"] == 3
