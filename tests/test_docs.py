@@ -1,7 +1,9 @@
 """README, the map and the list of deviations are true: what they show is run, what they name exists."""
 
 import ast
+import random
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -31,22 +33,41 @@ def test_the_python_of_the_readme_runs():
     assert [shape for shape in shapes if shape in promised] == promised
 
 
-def commands():
+def commands(*, with_books):
+    """Those that need the reader's books, in order, or those that need nothing."""
     for block in blocks("console"):
-        for line in block.splitlines():
-            command = line.split("#")[0].strip()
-            if command and not command.startswith(NOT_RUN):
-                yield command
+        if ("books/" in block) == with_books:
+            lines = (line.split("#")[0].strip() for line in block.splitlines())
+            yield from (line for line in lines if line and not line.startswith(NOT_RUN))
 
 
-@pytest.mark.parametrize("command", list(commands()))
+def run_command(command, **options):
+    program, *arguments = shlex.split(command)
+    program = str(Path(sys.executable).parent / program)
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False, **options)
+
+
+@pytest.mark.parametrize("command", list(commands(with_books=False)))
 def test_the_commands_of_the_readme_run(command):
-    program, *arguments = command.split()
-    ran = subprocess.run(
-        [str(Path(sys.executable).parent / program), *arguments], capture_output=True, text=True, check=False
-    )
+    ran = run_command(command)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout
+
+
+def test_the_way_from_plain_text_runs(tmp_path):
+    """The commands as they stand, but for the time: half an hour becomes two steps. The books are made up."""
+    draw = random.Random(0)
+    syllables = [a + b for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "el", "or")]
+    words = ["".join(draw.choices(syllables, k=draw.randint(1, 4))) for _ in range(12_000)]
+    lines = [" ".join(draw.choices(words, k=12)) + "." for _ in range(6000)]
+    (tmp_path / "books").mkdir()
+    (tmp_path / "books" / "one.txt").write_text("\n\n".join(lines), encoding="utf-8")
+    told = list(commands(with_books=True))
+    assert [command.split()[1] for command in told] == ["tokenizer", "corpus", "pretrain", "fill"]
+    for command in told:
+        ran = run_command(command.replace("--hours 0.5", "--steps 2"), cwd=tmp_path)
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stdout
 
 
 def test_the_targets_of_the_readme_are_in_the_makefile():

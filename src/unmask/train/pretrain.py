@@ -31,6 +31,8 @@ log = logging.getLogger("unmask")
 FREE = ("save_every",)
 """Keys of a recipe that may change when a run goes on: they decide nothing that it computes."""
 _PROBE_STEPS = 3
+_LOOKS = 10
+"""How often a run looks at the held-out part, unless the recipe says."""
 _COUNTED_TOKENS = 50_000_000
 """Token frequencies are taken from at most so many tokens."""
 
@@ -221,7 +223,7 @@ class Trainer:
     # --- how long, and in which steps ------------------------------------------------------------
 
     def total_steps(self, states: States) -> int:
-        """As many as the recipe says; hours are turned into steps by trying a few."""
+        """As many as the recipe says; hours are turned into steps by trying a few, and one evaluation."""
         recipe, per_epoch = self.recipe, self.batches.blocks.n_blocks / self.batches.size
         if recipe.steps is not None:
             return recipe.steps
@@ -236,7 +238,11 @@ class Trainer:
             self.learner.update(rate=0.0, max_norm=1.0)
             seconds.append(time.monotonic() - began)
         states.restore(0)
-        return max(1, int(recipe.hours * 3600 / min(seconds[1:])))
+        began = time.monotonic()
+        self.evaluate()
+        looking = _LOOKS * (time.monotonic() - began)
+        left = max(recipe.hours * 3600 - looking, recipe.hours * 1800)
+        return max(1, int(left / min(seconds[1:])))
 
     def job(self, total: int) -> Job:
         """The run for the loop."""
@@ -251,7 +257,7 @@ class Trainer:
             total_steps=total,
             clip_norm=recipe.clip_norm,
             save_every=recipe.save_every,
-            evaluate_every=recipe.evaluate_every or max(1, total // 10),
+            evaluate_every=recipe.evaluate_every or max(1, total // _LOOKS),
             evaluate=self.evaluate,
         )
 

@@ -70,7 +70,7 @@ class Recipe:
     save_every: int = 1000
     evaluate_every: int | None = None
     """Steps between two looks at the held-out part; ten in a run if not given."""
-    heldout_tokens: int = 200_000
+    heldout_tokens: int = 100_000
     """At most so much of the held-out part is looked at."""
 
     def __post_init__(self) -> None:
