@@ -164,7 +164,7 @@ class _JaxLearner(Learner):
         self.others = model.non_trainable_variables
         self.gradients: list[Tensor] = []
         self._add = jax.jit(self._added, donate_argnums=(2,))
-        self._update = jax.jit(self._updated, donate_argnums=(0, 1, 2))
+        self._update = jax.jit(self._updated, donate_argnums=(1, 2))
         self.forget()
 
     def _added(

@@ -179,7 +179,7 @@ class Trainer:
             (next_B2, 1 - arrays["follows_B"], arrays["asked_B"]),
         ):
             if logits is not None:
-                hits = ops.cast(ops.equal(ops.argmax(logits, -1), ops.cast(targets, "int64")), "float32")
+                hits = ops.cast(ops.equal(ops.cast(ops.argmax(logits, -1), "int32"), targets), "float32")
                 found += [ops.sum(backend.cross_entropy(logits, targets) * counts), ops.sum(hits * counts)]
         return ops.stack(found)
 
