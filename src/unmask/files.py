@@ -1,5 +1,6 @@
 """Files that are whole or not there: atomic writing, and one run at a time in a folder."""
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -51,9 +52,17 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @contextmanager
 def only_run_in(folder: Path) -> Iterator[None]:
     """Makes the folder and holds it: a second run in it is refused. A killed run holds it no longer."""
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file; --out must name a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / ".lock")
     try:

@@ -75,6 +75,8 @@ class Predictor:
         >>> load("my-roberta").fill("Paris is the <mask> of France.").filled  # doctest: +SKIP
         'Paris is the capital of France.'
         """
+        if not isinstance(text, str):
+            raise UserError(f"fill takes one text, but a {type(text).__name__} came; for several take fill_many.")
         return self.fill_many([text], top_k=top_k)[0]
 
     def fill_many(self, texts: Sequence[str], *, top_k: int = 5) -> list[FilledText]:

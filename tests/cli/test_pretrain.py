@@ -42,10 +42,10 @@ def test_a_run(corpus, tmp_path):
     [
         (["--config", "robert"], "There is no recipe and no file robert; did you mean roberta"),
         (["--size", "huge"], "size is 'huge', but must be one of tiny, mini, small, base, large"),
-        (["--set", "pek_rate=1"], "The command has the unknown key 'pek_rate'; did you mean peak_rate?"),
+        (["--set", "pek_rate=1"], "--set has the unknown key 'pek_rate'; did you mean peak_rate?"),
         (["--set", "peak_rate"], "--set peak_rate has no value"),
         (["--steps", "5", "--epochs", "2"], "steps and epochs are both given"),
-        (["--input-format", "segment-pair"], "segment-pair is for the objective mlm+nsp"),
+        (["--input-format", "segment-pair"], "segment-pair is for --objective mlm+nsp"),
         (["--mask-share", "2"], "mask_share is 2.0, but must lie between 0 and 1"),
         (["--steps", "0"], "steps is 0, but must be more than 0"),
     ],

@@ -6,7 +6,7 @@ from tokenizers import decoders, models, pre_tokenizers, processors, trainers
 
 from unmask import Tokenizer
 from unmask.data.shards import HELDOUT, SENTENCE, TRAIN, WORD, Corpus, Document, manifest_of, write_shard
-from unmask.files import write_json
+from unmask.files import file_hash, write_json
 from unmask.text.build import BERT_SPECIALS, ROBERTA_SPECIALS, wordpiece
 
 
@@ -79,5 +79,6 @@ def write_text_corpus(folder, *, family="roberta", documents=120, heldout=20, se
             made.append(Document(np.asarray(ids), np.asarray(begins)))
         entries.append(write_shard(folder, split, "00000", made, tokenizer.n_ids))
     tokenizer.save(folder)
-    write_json(folder / "manifest.json", manifest_of(entries, n_ids=tokenizer.n_ids, tokenizer_hash="none"))
+    hashed = file_hash(folder / "tokenizer.json")
+    write_json(folder / "manifest.json", manifest_of(entries, n_ids=tokenizer.n_ids, tokenizer_hash=hashed))
     return Corpus(folder)

@@ -199,10 +199,28 @@ def test_another_corpus_in_the_same_folder_is_told(learnt, tmp_path):
         pretrain(other.folder, learnt, recipe(steps=400, mask_unit="word"))
 
 
-def test_a_model_in_the_folder_is_not_overwritten(learnt, corpus, tmp_path):
-    (tmp_path / "config.json").write_text((learnt / "config.json").read_text())
-    with pytest.raises(UserError, match="holds a model already"):
+def test_what_is_in_the_folder_is_not_overwritten(corpus, tmp_path):
+    (tmp_path / "README.md").write_text("mine")
+    with pytest.raises(UserError, match=r"holds something already \(README\.md\); choose a new or an empty folder"):
         pretrain(corpus.folder, tmp_path, recipe())
+    with pytest.raises(UserError, match="choose a new or an empty folder"):
+        pretrain(corpus.folder, corpus.folder, recipe())
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="is a file; --out must name a folder"):
+        pretrain(corpus.folder, tmp_path / "file", recipe())
+
+
+def test_weights_that_are_no_numbers_are_no_success(corpus, tmp_path):
+    with pytest.raises(UserError, match="went astray 7 times"):
+        pretrain(corpus.folder, tmp_path / "out", recipe(steps=2, peak_rate=1e38, warmup=0.0))
+
+
+def test_another_tokenizer_than_the_corpus_was_built_with(tmp_path):
+    corpus = write_text_corpus(tmp_path / "corpus")
+    path = corpus.folder / "tokenizer.json"
+    path.write_text(path.read_text().replace("<unk>", "<unc>"))
+    with pytest.raises(UserError, match="is not the tokenizer that the corpus was built with"):
+        pretrain(corpus.folder, tmp_path / "out", recipe())
 
 
 def test_one_run_a_folder(corpus, tmp_path):

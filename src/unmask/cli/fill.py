@@ -39,7 +39,7 @@ def fill(
     from unmask.predict import load
 
     if not texts and not sys.stdin.isatty():
-        texts = [line.rstrip("\n") for line in sys.stdin if line.strip()]
+        texts = [line.rstrip("\r\n") for line in sys.stdin if line.strip()]
     if not texts:
         raise UserError("Give a text with <mask> in it, or texts on stdin, one a line.")
     answers = load(model, backend).fill_many(texts, top_k=top_k)

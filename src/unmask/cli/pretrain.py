@@ -17,7 +17,7 @@ def pretrain(
     corpus: Annotated[Path, typer.Option(help="A corpus that `unmask corpus build` wrote.")],
     out: Annotated[Path, typer.Option(help="The run's folder; at its end a Hugging Face folder.")],
     config: Annotated[
-        str, typer.Option(metavar="RECIPE", help="A recipe of ours (see below) or a TOML file; options override it.")
+        str, typer.Option(metavar="RECIPE", help="A recipe of ours (see above) or a TOML file; options override it.")
     ] = "roberta-mini",
     size: Annotated[Text, typer.Option(help="tiny, mini, small, base or large.")] = None,
     model: Annotated[Text, typer.Option(metavar="SOURCE", help="Go on from this model (domain adaptation).")] = None,
@@ -46,6 +46,8 @@ def pretrain(
     as_json: Annotated[bool, typer.Option("--json", help="Print the final figures as JSON.")] = False,
 ) -> None:
     """Pretrain RoBERTa or BERT. The same command again goes on where it stopped, bit by bit.
+
+    Without --steps, --epochs or --hours the recipe says how long. `--set` takes any key that a recipe file may have.
 
     Recipes: `roberta-tiny`, `roberta-mini`, `roberta-mini-words` and `bert-mini` for two cores, `roberta` and `bert` as
     in the papers, for accelerators.

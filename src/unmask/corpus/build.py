@@ -171,7 +171,8 @@ def _told_if_full(folder: Path) -> Iterator[None]:
         yield
     except (OSError, sqlite3.OperationalError) as error:
         number = getattr(error, "errno", None)
-        said = "disk" in str(error) or "free space" in str(error) or "requested and" in str(error)  # SQLite, NumPy
+        told = ("disk is full", "disk full", "free space", "requested and")  # SQLite, NumPy
+        said = any(words in str(error) for words in told)
         if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or (number is None and said):
             raise UserError(
                 f"The disk of {folder} is full; make room and run the same command again: it goes on where it was."

@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -200,7 +201,9 @@ def _in_order(batches: Iterator[Batch], pool: ProcessPoolExecutor, room: int) ->
     size = 0
     for batch in batches:
         texts, batch.texts = batch.texts, []
-        waiting.append((batch, sum(map(len, texts)), pool.submit(_tokenize, texts)))
+        with _without_signals():
+            future = pool.submit(_tokenize, texts)
+        waiting.append((batch, sum(map(len, texts)), future))
         size += waiting[-1][1]
         while waiting and (size >= room or waiting[0][2].done()):
             done, n, future = waiting.popleft()
@@ -209,6 +212,19 @@ def _in_order(batches: Iterator[Batch], pool: ProcessPoolExecutor, room: int) ->
     while waiting:
         done, _, future = waiting.popleft()
         yield done, future.result()
+
+
+@contextmanager
+def _without_signals() -> Iterator[None]:
+    """Processes that are started here never hear of Ctrl-C, which a terminal sends to all; this one does, later."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _worker: BatchTokenizer | None = None

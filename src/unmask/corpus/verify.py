@@ -1,7 +1,8 @@
 """Verifying a corpus: every file against its hash in the manifest."""
 
-from unmask.data.shards import Corpus, file_hash
+from unmask.data.shards import Corpus
 from unmask.errors import UserError
+from unmask.files import file_hash
 
 
 def verify_corpus(corpus: Corpus) -> int:

@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from unmask.errors import UserError
-from unmask.files import read_json, sync
+from unmask.files import file_hash, read_json, sync
 from unmask.text.words import SENTENCE, WORD
 
 __all__ = [
@@ -117,12 +117,6 @@ def write_documents(folder: Path, split: str, name: str, documents: Documents, n
     return Shard(split, name, len(documents.ids), len(documents.lengths), hashes)
 
 
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 class OpenShard:
     """One shard, mapped: a page is read when it is first used."""
 
@@ -154,6 +148,8 @@ class Corpus:
             raise UserError(
                 f"{path} has version {self.manifest.get('version')!r}, this unmask reads {VERSION}; build it again."
             )
+        if not _is_manifest(self.manifest):
+            raise UserError(f"{path} was changed or damaged; build the corpus again.")
 
     @cached_property
     def n_ids(self) -> int:
@@ -174,6 +170,22 @@ class Corpus:
     def tokens(self, split: str) -> int:
         """How many tokens a split has."""
         return sum(entry["tokens"] for entry in self.manifest["shards"] if entry["split"] == split)
+
+
+def _is_manifest(content: dict[str, Any]) -> bool:
+    """Whether everything that is read later is there and of its type."""
+    shards, report = content.get("shards"), content.get("report", {})
+    if not (isinstance(content.get("n_ids"), int) and isinstance(content.get("tokenizer_hash"), str)):
+        return False
+    if not isinstance(shards, list) or not isinstance(report, dict):
+        return False
+    kinds = {"split": str, "name": str, "tokens": int, "documents": int, "hashes": dict}
+    return all(
+        isinstance(entry, dict)
+        and entry.keys() == kinds.keys()
+        and all(isinstance(entry[name], kind) for name, kind in kinds.items())
+        for entry in shards
+    )
 
 
 def manifest_of(shards: Sequence[Shard], *, n_ids: int, tokenizer_hash: str, **more: Any) -> dict[str, Any]:

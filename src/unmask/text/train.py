@@ -45,6 +45,10 @@ _PRIVATE = 0xF0000
 """From here on Unicode has private characters only; a character inside a word is written as one of them in training."""
 
 
+_LARGEST = 10_000_000
+"""Ids; for many more the Rust library asks for memory that no machine has, and aborts."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """What tokenizer to train.
@@ -76,6 +80,8 @@ class Plan:
                 f"A vocabulary of {self.vocab_size:,} is too small: {self.kind} needs {least:,} ids at least, for its "
                 f"special tokens and {'the 256 bytes' if self.kind == 'bpe' else 'the alphabet'}."
             )
+        if self.vocab_size > _LARGEST:
+            raise UserError(f"A vocabulary of {self.vocab_size:,} is too large; {_LARGEST:,} is the most.")
         if not 0 < self.coverage <= 1:
             raise UserError(f"Coverage must lie above 0 and not above 1, but is {self.coverage}.")
         least = self.fixed_memory + _FIXED

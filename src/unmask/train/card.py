@@ -65,9 +65,13 @@ def model_card(model: Any, corpus: Corpus, recipe: Recipe, metrics: Mapping[str,
         hf_class=hf_class,
         example=_example(config.family),
         data=_data(corpus),
-        figures="\n".join(f"| {name.replace('_', ' ')} | {value:,.4g} |" for name, value in metrics.items()),
+        figures="\n".join(f"| {name.replace('_', ' ')} | {_shown(value)} |" for name, value in metrics.items()),
         settings="\n".join(f"| {key} | {value} |" for key, value in said.items()),
     )
+
+
+def _shown(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
 def _class_prefix(family: str) -> str:

@@ -59,9 +59,11 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     lines = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
         try:
-            lines.append(json.loads(line))
+            entry = json.loads(line)
         except ValueError:
             break
+        if isinstance(entry, dict) and isinstance(entry.get("step"), int) and isinstance(entry.get("kind"), str):
+            lines.append(entry)
     return lines
 
 

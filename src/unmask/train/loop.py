@@ -5,6 +5,7 @@ never killed, on the same machine and backend: all that a step depends on is in 
 """
 
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -52,6 +53,7 @@ class Interruption:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
+        print("Stopping; once more stops at once, and loses what came after the last state.", file=sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,9 @@ def _until_astray(
         progress.advance(1, loss=f"{figures['loss']:.3f}", rate=f"{rate:.2e}", speed=f"{speed:,.0f} tokens/s")
         if carried.step % _LOG_EVERY == 0 or carried.step == job.total_steps:
             log.write("train", carried.step, **figures, rate=rate, norm=norm, tokens_per_second=round(speed))
-        _look_and_save(job, states, log, carried, progress)
+        wrong = _look_and_save(job, states, log, carried, progress)
+        if wrong is not None:
+            return wrong
         if interruption.asked:
             _stop(states, carried)
     return None
@@ -137,8 +141,11 @@ def _gradients(job: Job, step_input: StepInput, interruption: Interruption) -> n
     return np.asarray(np.sum(sums, axis=0, dtype=np.float64))
 
 
-def _look_and_save(job: Job, states: States, log: Log, carried: Carried, progress: Progress) -> None:
+def _look_and_save(job: Job, states: States, log: Log, carried: Carried, progress: Progress) -> str | None:
+    """Evaluates and saves where it is time; weights that are no numbers are never saved, but told."""
     last = carried.step == job.total_steps
+    if (carried.step % job.save_every == 0 or last) and not _are_numbers(job.learner.variables):
+        return "some weights are no finite numbers any more"
     if carried.step % job.evaluate_every == 0 or last:
         figures = job.evaluate()
         if figures:
@@ -148,6 +155,12 @@ def _look_and_save(job: Job, states: States, log: Log, carried: Carried, progres
     if carried.step % job.save_every == 0 or last:
         carried.scheduled = True
         states.save(carried)
+    return None
+
+
+def _are_numbers(variables: list[Any]) -> bool:
+    # A sum is finite only if all are, and costs one look at each.
+    return all(np.isfinite(np.sum(variable.numpy(), dtype=np.float64)) for variable in variables)
 
 
 def _stop(states: States, carried: Carried) -> NoReturn:

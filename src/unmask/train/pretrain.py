@@ -17,7 +17,7 @@ from unmask.data.blocks import Blocks, Layout
 from unmask.data.masking import Masking
 from unmask.data.shards import HELDOUT, TRAIN, Corpus
 from unmask.errors import UserError
-from unmask.files import only_run_in, read_json, write_json, write_whole
+from unmask.files import file_hash, only_run_in, read_json, write_json, write_whole
 from unmask.text import Tokenizer, load_tokenizer
 from unmask.train.card import model_card
 from unmask.train.log import Log, draw_curve
@@ -30,7 +30,7 @@ log = logging.getLogger("unmask")
 
 FREE = ("save_every",)
 """Keys of a recipe that may change when a run goes on: they decide nothing that it computes."""
-_PROBE_STEPS = 3
+_PROBE_STEPS = 4
 _LOOKS = 10
 """How often a run looks at the held-out part, unless the recipe says."""
 _COUNTED_TOKENS = 50_000_000
@@ -52,16 +52,17 @@ def pretrain(
     backend.choose(backend_name)
     backend.make_deterministic()
     folder, corpus = Path(out).expanduser(), Corpus(corpus_folder)
-    tokenizer = load_tokenizer(corpus.folder)
+    tokenizer = _tokenizer_of(corpus)
+    _refuse_foreign(folder)
     with only_run_in(folder):
         plan = _plan(folder, corpus, recipe)
         if plan.get("finished"):
             log.warning("%s is finished already; choose another --out for another run.", folder)
             return folder
-        _refuse_foreign(folder, plan)
+        write_json(folder / "run.json", plan)
         trainer = Trainer(corpus, tokenizer, recipe, workers)
         states = States(folder, all_variables(trainer.model, trainer.learner.optimizer))
-        carried = states.restore(states.steps()[-1]) if states.steps() else Carried()
+        carried = states.restore_newest() or Carried()
         if plan.get("total_steps") is None:
             plan["total_steps"] = trainer.total_steps(states)
             write_json(folder / "run.json", plan)
@@ -82,6 +83,8 @@ def _plan(folder: Path, corpus: Corpus, recipe: Recipe) -> dict[str, Any]:
     if not path.is_file():
         return {**wanted, "unmask": __version__, "versions": backend.versions(), "total_steps": None}
     plan = read_json(path)
+    if not ({"recipe", "corpus", "backend", "total_steps"} <= plan.keys() and isinstance(plan["recipe"], dict)):
+        raise UserError(f"{path} was changed or damaged, so the run cannot go on; choose another --out.")
     what = differences(plan["recipe"], wanted["recipe"], free=FREE)
     if plan["corpus"] != wanted["corpus"]:
         what.append("the corpus is another one")
@@ -94,11 +97,22 @@ def _plan(folder: Path, corpus: Corpus, recipe: Recipe) -> dict[str, Any]:
     return plan
 
 
-def _refuse_foreign(folder: Path, plan: Mapping[str, Any]) -> None:
-    if plan["total_steps"] is None and (folder / "config.json").exists():
-        raise UserError(
-            f"{folder} holds a model already; choose another --out, or go on from it with --model {folder}."
-        )
+def _refuse_foreign(folder: Path) -> None:
+    """A run writes into a folder of its own, never over somebody's files."""
+    if folder.is_dir() and not (folder / "run.json").is_file():
+        inside = sorted(path.name for path in folder.iterdir() if path.name != ".lock")
+        if inside:
+            raise UserError(
+                f"{folder} holds something already ({inside[0]}); choose a new or an empty folder as --out."
+            )
+
+
+def _tokenizer_of(corpus: Corpus) -> Tokenizer:
+    """The tokenizer that made the ids, and no other."""
+    path = corpus.folder / "tokenizer.json"
+    if not path.is_file() or file_hash(path) != corpus.manifest["tokenizer_hash"]:
+        raise UserError(f"{path} is not the tokenizer that the corpus was built with; build the corpus again.")
+    return load_tokenizer(corpus.folder)
 
 
 class Trainer:
@@ -117,6 +131,8 @@ class Trainer:
         self.masking = masking_of(recipe, tokenizer, self.model.config.vocab_size)
         self.batches = self._batches(TRAIN)
         self.heldout = self._batches(HELDOUT) if corpus.tokens(HELDOUT) else None
+        if self.heldout is None:
+            log.warning("The corpus has no held-out part, so nothing will be measured but the loss of training.")
         optimizer = adamw(
             self.model,
             beta_1=recipe.beta_1,
@@ -208,7 +224,12 @@ class Trainer:
         assert self.heldout is not None
         counts_V, left = np.ones(self.model.config.vocab_size), _COUNTED_TOKENS
         for shard in self.corpus.shards(TRAIN):
-            counts_V += np.bincount(shard.ids[:left], minlength=len(counts_V))
+            counted = np.bincount(shard.ids[:left], minlength=len(counts_V))
+            if len(counted) > len(counts_V):
+                raise UserError(
+                    f"The corpus has the id {len(counted) - 1}, but its tokenizer {len(counts_V)}; build it again."
+                )
+            counts_V += counted
             left -= len(shard.ids)
             if left <= 0:
                 break
@@ -242,7 +263,7 @@ class Trainer:
         self.evaluate()
         looking = _LOOKS * (time.monotonic() - began)
         left = max(recipe.hours * 3600 - looking, recipe.hours * 1800)
-        return max(1, int(left / min(seconds[1:])))
+        return max(1, int(left / float(np.median(seconds[1:]))))
 
     def job(self, total: int) -> Job:
         """The run for the loop."""

@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import math
 import tomllib
 import typing
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from unmask.data.blocks import FORMATS, PAIRS
 from unmask.errors import UserError
 
 _FOLDER = "recipes"
+_MOST = {"length": 65_536, "batch_tokens": 2**34, "piece_tokens": 2**34, "steps": 10**10, "epochs": 10**6}
+_MOST |= {"hours": 10**5, "seed": 2**62}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +88,7 @@ class Recipe:
         for key in values:
             _check_key(key, str(source))
         for key in changes:
-            _check_key(key, "The command")
+            _check_key(key, "--set")
         wanted = {key: value for key, value in changes.items() if value is not None}
         if len({"steps", "epochs", "hours"} & set(wanted)) == 1:
             values = {key: value for key, value in values.items() if key not in ("steps", "epochs", "hours")}
@@ -121,7 +124,7 @@ def _content(source: str) -> dict[str, Any]:
     if source in names():
         text = (resources.files("unmask") / _FOLDER / f"{source}.toml").read_text(encoding="utf-8")
     elif Path(source).is_file():
-        text = Path(source).read_text(encoding="utf-8")
+        text = _read(Path(source))
     else:
         near = difflib.get_close_matches(source, names(), 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names())}, or write your own."
@@ -132,12 +135,22 @@ def _content(source: str) -> dict[str, Any]:
         raise UserError(f"{source} is not valid TOML: {error}.") from None
 
 
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not UTF-8, as TOML must be.") from None
+
+
 def _check_key(key: str, source: str) -> None:
     known = [field.name for field in dataclasses.fields(Recipe)]
     if key not in known:
         near = difflib.get_close_matches(key, known, 1, cutoff=0.5)
         hint = f"did you mean {near[0]}?" if near else f"it may hold {', '.join(known)}."
         raise UserError(f"{source} has the unknown key {key!r}; {hint}")
+
+
+_IN_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
 def _check_type(key: str, value: Any, kind: Any) -> None:
@@ -149,9 +162,11 @@ def _check_type(key: str, value: Any, kind: Any) -> None:
             hint = f"; did you mean {near[0]}?" if near else "."
             raise UserError(f"{key} is {value!r}, but must be one of {', '.join(map(str, allowed))}{hint}")
         return
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UserError(f"{key} is {value}, but must be a finite number.")
     fits = isinstance(value, allowed) or (float in allowed and isinstance(value, int))
     if not fits or (isinstance(value, bool) and bool not in allowed):
-        kinds = " or ".join("nothing" if k is type(None) else k.__name__ for k in allowed)
+        kinds = " or ".join(_IN_WORDS[k] for k in allowed if k is not type(None))
         raise UserError(f"{key} is {value!r}, but must be {kinds}.")
 
 
@@ -167,13 +182,23 @@ def _check_values(recipe: Recipe) -> None:
     _check_shares(recipe)
     pairs = recipe.input_format in PAIRS
     if recipe.objective == "mlm+nsp" and not pairs:
-        raise UserError(f"Next-sentence prediction needs pairs; take the input format {' or '.join(PAIRS)}.")
+        raise UserError(f"Next-sentence prediction needs pairs; pass --input-format {' or '.join(PAIRS)}.")
+    if recipe.objective == "mlm+nsp" and recipe.family != "bert" and recipe.model is None:
+        raise UserError(
+            f"Hugging Face's folders know no {recipe.family} with next-sentence prediction; pass --set family=bert, "
+            "or --config bert-mini."
+        )
     if recipe.objective == "mlm" and pairs:
         others = ", ".join(form for form in FORMATS if form not in PAIRS)
-        raise UserError(f"{recipe.input_format} is for the objective mlm+nsp; for mlm alone take one of {others}.")
+        raise UserError(f"{recipe.input_format} is for --objective mlm+nsp; for mlm alone take one of {others}.")
 
 
 def _check_shares(recipe: Recipe) -> None:
+    for key, most in _MOST.items():
+        if (getattr(recipe, key) or 0) > most:
+            raise UserError(f"{key} is {getattr(recipe, key):g}, but must not be above {most:,}.")
+    if recipe.steps is not None and recipe.warmup >= max(1, recipe.steps):
+        raise UserError(f"warmup is {recipe.warmup:g} of {recipe.steps:,} steps; it must be shorter than the run.")
     for key in ("warmup", "weight_decay", "seed"):
         if not getattr(recipe, key) >= 0:
             raise UserError(f"{key} is {getattr(recipe, key)}, but must not be below 0.")

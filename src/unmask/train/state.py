@@ -4,10 +4,11 @@ Every variable of the model (dropout's random state is among them) and of the op
 loop carries from step to step. Data need no state: a batch is a function of the step's number.
 """
 
+import logging
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from unmask.errors import UserError
-from unmask.files import read_json, sync, write_json
+from unmask.files import file_hash, read_json, sync, write_json
+
+log = logging.getLogger("unmask")
 
 _VARIABLES, _CARRIED = "variables.safetensors", "state.json"
 
@@ -52,6 +55,8 @@ class States:
 
     def __init__(self, folder: Path, variables: Mapping[str, Any], *, keep: int = 2) -> None:
         self.folder, self.variables, self.keep = folder / "state", variables, keep
+        for left in self.folder.glob(".saving-*"):  # by a run that was killed while it saved
+            shutil.rmtree(left, ignore_errors=True)
 
     def save(self, carried: Carried) -> Path:
         """Writes a state beside the others, then removes those that are too old."""
@@ -65,12 +70,16 @@ class States:
         try:
             arrays = {name: np.ascontiguousarray(ops.convert_to_numpy(v.value)) for name, v in self.variables.items()}
             save_file(arrays, scratch / _VARIABLES)
-            write_json(scratch / _CARRIED, asdict(carried))
             sync(scratch / _VARIABLES)
+            write_json(scratch / _CARRIED, {**asdict(carried), "hash": file_hash(scratch / _VARIABLES)})
             if place.exists():  # the same step, saved before a divergence or an interruption
                 shutil.rmtree(place)
             scratch.replace(place)
             sync(self.folder)
+        except SafetensorError as error:
+            raise UserError(
+                f"{place} cannot be written ({error}); is the disk full? Make room, and run the same command again."
+            ) from None
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         self._prune(carried.step)
@@ -83,20 +92,35 @@ class States:
 
     def carried(self, step: int) -> Carried:
         """What the loop carried at that step."""
-        return Carried(**read_json(self.folder / f"step-{step:08d}" / _CARRIED))
+        content = read_json(self.folder / f"step-{step:08d}" / _CARRIED)
+        content.pop("hash", None)
+        if set(content) != {entry.name for entry in fields(Carried)} or content["step"] != step:
+            raise UserError(f"{self.folder}/step-{step:08d}/{_CARRIED} was changed or damaged.")
+        return Carried(**content)
+
+    def restore_newest(self) -> Carried | None:
+        """The newest state that is whole; a damaged one is removed, said aloud, and the one before is taken."""
+        for step in reversed(self.steps()):
+            try:
+                return self.restore(step)
+            except UserError as error:
+                log.warning("%s Going on from the state before.", error)
+                self._remove(step)
+        return None
 
     def restore(self, step: int) -> Carried:
         """Puts every variable back as it was."""
         place = self.folder / f"step-{step:08d}"
-        try:
-            arrays = load_file(place / _VARIABLES)
-        except (SafetensorError, OSError) as error:
-            raise UserError(f"{place} cannot be read ({error}); remove it to go on from the state before.") from None
-        if set(arrays) != set(self.variables):
-            raise UserError(f"{place} is the state of another model; choose another --out.")
+        carried, whole = self.carried(step), read_json(place / _CARRIED).get("hash")
+        if not (place / _VARIABLES).is_file() or file_hash(place / _VARIABLES) != whole:
+            raise UserError(f"{place} was changed or damaged.")
+        arrays = load_file(place / _VARIABLES)
+        shapes = {name: tuple(variable.shape) or (1,) for name, variable in self.variables.items()}  # numbers too
+        if {name: tuple(array.shape) for name, array in arrays.items()} != shapes:
+            raise UserError(f"{place} is the state of another model.")
         for name, variable in self.variables.items():
             variable.assign(arrays[name].reshape(variable.shape))
-        return self.carried(step)
+        return carried
 
     def remove_after(self, step: int) -> None:
         """Removes states that a divergence made worthless."""
