@@ -32,6 +32,8 @@ class Recipe:
     d_ff: int | None = None
     dropout: float | None = None
     attention_dropout: float | None = None
+    initializer_range: float | None = None
+    """Deviation of the initial weights; the papers' 0.02 is small for a small width."""
     model: str | None = None
     """A model folder to go on from, in place of a new model."""
 
@@ -100,7 +102,7 @@ class Recipe:
 
     def config(self, *, n_ids: int, **ids: int | None) -> ModelConfig:
         """The model that a run from scratch begins with."""
-        named = ("n_layers", "n_heads", "d_model", "d_ff", "dropout", "attention_dropout")
+        named = ("n_layers", "n_heads", "d_model", "d_ff", "dropout", "attention_dropout", "initializer_range")
         changes = {name: getattr(self, name) for name in named if getattr(self, name) is not None}
         return preset(self.family, self.size, vocab_size=n_ids, max_positions=self.length, **_shaped(changes), **ids)
 
