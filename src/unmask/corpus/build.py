@@ -171,7 +171,9 @@ def _told_if_full(folder: Path) -> Iterator[None]:
         yield
     except (OSError, sqlite3.OperationalError) as error:
         number = getattr(error, "errno", None)
-        told = ("disk is full", "disk full", "free space", "requested and")  # SQLite, NumPy
+        if isinstance(error, sqlite3.OperationalError) and not (folder / _STATE).is_dir():
+            raise UserError(f"{folder} was removed while it was being built; run the same command again.") from None
+        told = ("disk is full", "disk I/O error", "free space", "requested and")  # SQLite, NumPy
         said = any(words in str(error) for words in told)
         if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or (number is None and said):
             raise UserError(
