@@ -111,7 +111,9 @@ def test_interrupted_it_leaves_nothing(tmp_path):
     folder = tmp_path / "made"
     folder.mkdir()
     command = [UNMASK, *map(str, train(folder / "out", tmp_path / "long.txt", size=200_000))]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    # A shell gives what it runs in the background deaf ears for Ctrl-C, and children inherit them.
+    hears = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **hears) as process:
         assert any("Learning merges" in line for line in process.stderr)
         process.send_signal(signal.SIGINT)
         process.wait(timeout=30)
