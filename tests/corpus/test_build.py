@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import tiny_tokenizers
-from unmask.corpus import build as module
+from unmask.corpus import shard_writer
 from unmask.corpus.build import CorpusOptions, Stopped, build_corpus
 from unmask.corpus.pieces import LARGEST_PIECE
 from unmask.data.shards import HELDOUT, SENTENCE, TRAIN, WORD, Corpus
@@ -143,7 +143,7 @@ BUILD = """
     from pathlib import Path
     sys.path.insert(0, {here!r})
     import tiny_tokenizers
-    from unmask.corpus import build as corpus, feed, ledger
+    from unmask.corpus import build as corpus, feed, ledger, shard_writer
     from unmask.corpus.build import CorpusOptions, build_corpus
 
     def dying(owner, name, at, *, before):
@@ -163,7 +163,8 @@ BUILD = """
         feed.BATCH_CHARACTERS = 10_000
         death = sys.argv[3:]
         if death:
-            owner = {{"corpus": corpus, "Ledger": ledger.Ledger, "rmtree": corpus.shutil}}[death[0]]
+            owners = {{"corpus": corpus, "shard_writer": shard_writer, "Ledger": ledger.Ledger}}
+            owner = {{**owners, "rmtree": corpus.shutil}}[death[0]]
             dying(owner, death[1], int(death[2]), before=death[3] == "before")
         print("begun", flush=True)
         options = CorpusOptions(shard_tokens=20_000, held_out=0.05, segmenter="none", near_duplicates=0.8)
@@ -194,7 +195,7 @@ def finish(process):
 @pytest.mark.parametrize(
     "death",
     [
-        *(("corpus", "write_documents", n, when) for n, when in ((1, "before"), (1, "after"), (4, "after"))),
+        *(("shard_writer", "write_documents", n, when) for n, when in ((1, "before"), (1, "after"), (4, "after"))),
         *(("Ledger", "commit", n, when) for n, when in ((1, "after"), (2, "before"), (3, "after"))),
         *(("corpus", "write_json", 1, when) for when in ("before", "after")),
     ],
@@ -297,8 +298,8 @@ def test_a_file_that_changes_meanwhile(tmp_path, sources, monkeypatch):
         (sources[0] / "a.txt").write_text("something else")
         return written(*args, **kwargs)
 
-    written = module.write_documents
-    monkeypatch.setattr(module, "write_documents", changing)
+    written = shard_writer.write_documents
+    monkeypatch.setattr(shard_writer, "write_documents", changing)
     with pytest.raises(UserError, match=r"a.txt changed while it was read"):
         build_corpus(sources, tiny_tokenizers.bert(), tmp_path / "out", options(), workers=1)
     assert not (tmp_path / "out" / "manifest.json").exists()
@@ -306,7 +307,7 @@ def test_a_file_that_changes_meanwhile(tmp_path, sources, monkeypatch):
 
 def test_a_full_disk(tmp_path, sources, monkeypatch):
     whole = build_corpus(sources, tiny_tokenizers.bert(), tmp_path / "whole", options(), workers=1)
-    calls, write = [], module.write_documents
+    calls, write = [], shard_writer.write_documents
 
     def full(*args):
         calls.append(args)
@@ -314,7 +315,7 @@ def test_a_full_disk(tmp_path, sources, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
         return write(*args)
 
-    monkeypatch.setattr(module, "write_documents", full)
+    monkeypatch.setattr(shard_writer, "write_documents", full)
     with pytest.raises(UserError, match=r"The disk of .*out is full; make room and run the same command again"):
         build_corpus(sources, tiny_tokenizers.bert(), tmp_path / "out", options(), workers=1)
     build_corpus(sources, tiny_tokenizers.bert(), tmp_path / "out", options(), workers=1)

@@ -17,9 +17,10 @@ import numpy as np
 from unmask import backend
 from unmask.checkpoint import config_json, names
 from unmask.checkpoint.fit import fit, shown
-from unmask.checkpoint.imported import Imported, read_json, read_lines, refuse_occupied, shapes_of, write_folder
+from unmask.checkpoint.imported import Imported, read_lines, refuse_occupied, shapes_of, write_folder
 from unmask.config import ModelConfig, preset
 from unmask.errors import UserError
+from unmask.files import read_json
 from unmask.text import Tokenizer
 from unmask.text.build import byte_level_bpe, read_merges
 

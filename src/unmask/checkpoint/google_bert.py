@@ -14,7 +14,6 @@ from unmask.checkpoint import config_json, names
 from unmask.checkpoint.fit import expected_shapes, fit, shown
 from unmask.checkpoint.imported import (
     Imported,
-    read_json,
     read_lines,
     refuse_occupied,
     shapes_of,
@@ -22,6 +21,7 @@ from unmask.checkpoint.imported import (
 )
 from unmask.config import ModelConfig
 from unmask.errors import UserError
+from unmask.files import read_json
 from unmask.text import Tokenizer
 from unmask.text.build import wordpiece
 

@@ -34,17 +34,6 @@ def refuse_occupied(destination: Path) -> None:
         raise UserError(f"{destination} is a file, so no model can be written there; name another folder.")
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A file that holds a JSON object."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{path} is not valid JSON ({error}).") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{path} must hold a JSON object, but holds a {type(content).__name__}.")
-    return content
-
-
 def read_lines(path: Path) -> list[str]:
     """The lines of a vocabulary, parted by newlines alone: a token may be any of Unicode's other line ends."""
     try:

@@ -9,8 +9,9 @@ from unmask import backend
 from unmask.checkpoint import config_json, names
 from unmask.checkpoint.fit import fit, shown
 from unmask.checkpoint.folder import read_config
-from unmask.checkpoint.imported import Imported, read_json, refuse_occupied, shapes_of, write_folder
+from unmask.checkpoint.imported import Imported, refuse_occupied, shapes_of, write_folder
 from unmask.errors import UserError
+from unmask.files import read_json
 
 WEIGHTS = "pytorch_model.bin"
 INDEX = "pytorch_model.bin.index.json"

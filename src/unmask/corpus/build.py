@@ -21,11 +21,12 @@ from unmask.corpus.inputs import Stopped, fingerprints, hash_of_stdin, refuse_if
 from unmask.corpus.ledger import Ledger
 from unmask.corpus.normalize import Form, check_form
 from unmask.corpus.report import Tally
+from unmask.corpus.shard_writer import ShardWriter
 from unmask.corpus.tokenizing import Batch, Recipe, Tokenized, tokenized
 from unmask.corpus.where import Source, find_sources
-from unmask.data.shards import HELDOUT, TRAIN, Corpus, Document, Documents, Shard, id_type, manifest_of, write_documents
+from unmask.data.shards import HELDOUT, TRAIN, Corpus, Document, id_type, manifest_of
 from unmask.errors import UserError
-from unmask.files import only_run_in, sync, write_json
+from unmask.files import only_run_in, write_json
 from unmask.progress import Progress
 from unmask.text import Tokenizer
 from unmask.text.words import has_rjieba, load_segmenter
@@ -243,53 +244,6 @@ def _spooled(source: Source, stop: Callable[[], bool], say: Say) -> None:
         spool(source.path, stop)
 
 
-class _ShardWriter:
-    """Documents of a split, gathered until a shard is full."""
-
-    def __init__(self, folder: Path, split: str, ledger: Ledger, n_ids: int, shard_tokens: int) -> None:
-        self._folder, self._split, self._ledger = folder, split, ledger
-        self._n_ids, self._shard_tokens = n_ids, shard_tokens
-        self.shards = [Shard(**entry) for entry in ledger.read(f"shards of {split}") or []]
-        self._parts = ledger.waiting(split)
-        self._loose: list[Document] = []
-        self._tokens = sum(len(part.ids) for part in self._parts)
-        self._saved = len(self._parts)
-
-    def add(self, document: Document) -> None:
-        if self._tokens and self._tokens + len(document.ids) > self._shard_tokens:
-            self.flush()
-        self._loose.append(document)
-        self._tokens += len(document.ids)
-
-    def settle(self) -> None:
-        """Joins the documents of a batch."""
-        if self._loose:
-            self._parts.append(Documents.of(self._loose))
-            self._loose = []
-
-    def flush(self) -> None:
-        """Writes what is gathered as a shard."""
-        self.settle()
-        if self._parts:
-            name, documents = f"{len(self.shards):05d}", Documents.joined(self._parts)
-            self.shards.append(write_documents(self._folder, self._split, name, documents, self._n_ids))
-            sync(self._folder / self._split)  # the ledger must not know of a file whose name the disk has lost
-            self._ledger.clear_waiting(self._split)
-            self._parts, self._tokens, self._saved = [], 0, 0
-
-    def save(self) -> None:
-        """Into the ledger."""
-        self.settle()
-        for part in self._parts[self._saved :]:
-            self._ledger.add_waiting(self._split, part)
-        self._saved = len(self._parts)
-        self._ledger.write(f"shards of {self._split}", [asdict(shard) for shard in self.shards])
-
-    def total(self) -> tuple[int, int]:
-        """Documents and tokens in shards."""
-        return sum(shard.documents for shard in self.shards), sum(shard.tokens for shard in self.shards)
-
-
 class _Build:
     """One build at work."""
 
@@ -309,7 +263,7 @@ class _Build:
             self._near = NearDuplicates(ledger.connection, options.near_duplicates)
         self._held_out = HeldOut(options.held_out, ledger)
         self._writers = {
-            split: _ShardWriter(folder, split, ledger, tokenizer.n_ids, options.shard_tokens)
+            split: ShardWriter(folder, split, ledger, tokenizer.n_ids, options.shard_tokens)
             for split in (TRAIN, HELDOUT)
         }
         self._tally = Tally.restored(ledger.read("tally"))
