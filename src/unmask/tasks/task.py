@@ -1,0 +1,73 @@
+"""What a task is: how records become examples, examples what a model reads, and its numbers answers.
+
+A task knows no framework. It is told by its class, its classes (the names of the labels) and its settings, all of which
+a model folder keeps: the labels in config.json, the rest in task.json.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from collections.abc import Sequence as Listed
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from unmask.tasks.units import Unit, Window
+from unmask.text import Tokenizer
+
+Example = TypeVar("Example")
+Answer = TypeVar("Answer")
+
+
+class Task(ABC, Generic[Example, Answer]):
+    """One task with its labels.
+
+    Args:
+        classes: the names of the labels, in the order of the head's outputs; empty where a task has none.
+        settings: what else the task must remember, such as a scheme of tags; plain JSON.
+    """
+
+    name: ClassVar[str]
+    """As the command line says it."""
+    head: ClassVar[str]
+    """The head of the model, one of `unmask.model.heads.HEADS`."""
+    metric: ClassVar[str]
+    """The figure by which the best epoch is chosen; more is better."""
+    problem: ClassVar[str | None] = None
+    """What config.json calls the kind of classification, if it is one."""
+
+    def __init__(self, classes: tuple[str, ...] = (), settings: Mapping[str, Any] | None = None) -> None:
+        self.classes, self.settings = classes, dict(settings or {})
+
+    @classmethod
+    @abstractmethod
+    def learn(cls, records: Iterable[Any], columns: Mapping[str, str], **options: Any) -> "Task[Example, Answer]":
+        """The task with the labels that these records (`unmask.data.readers.Record`) have.
+
+        Args:
+            records: of the training data.
+            columns: for each role (text, label …) the column that has it.
+            options: of the task, by name.
+        """
+
+    @abstractmethod
+    def examples(self, records: Iterable[Any], columns: Mapping[str, str], *, labelled: bool) -> list[Example]:
+        """Records as examples; with `labelled` each must have its label, else labels are not looked at."""
+
+    @abstractmethod
+    def units(self, examples: Listed[Example], tokenizer: Tokenizer, window: Window) -> list[Unit]:
+        """What the model reads, with targets where an example has its label."""
+
+    @abstractmethod
+    def answers(self, examples: Listed[Example], units: Listed[Unit], outputs: Listed[np.ndarray]) -> list[Answer]:
+        """One answer for each example.
+
+        Args:
+            examples: what was asked.
+            units: as `units` gave them, in any number for an example.
+            outputs: the model's numbers for each unit, without padding: classify logits_C, tag logits_LC, read
+                logits_L2 (start and end of each token), choose logits_N.
+        """
+
+    @abstractmethod
+    def metrics(self, examples: Listed[Example], answers: Listed[Answer]) -> dict[str, float]:
+        """The task's figures, `metric` among them."""
