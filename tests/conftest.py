@@ -16,6 +16,7 @@ NEEDS_A_BACKEND = (
     "train/test_pretrain.py",
     "train/test_resume.py",
     "train/test_divergence.py",
+    "train/test_optimizer.py",
     "train/test_state.py",
     "test_predict.py",
     "cli/test_fill.py",

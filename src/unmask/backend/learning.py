@@ -120,12 +120,21 @@ def learner(model: Any, loss: Loss, optimizer: Any) -> Learner:
 
 
 class _TorchLearner(Learner):
-    """PyTorch adds gradients up by itself."""
+    """PyTorch adds gradients up by itself, and has AdamW in one pass over the memory where Keras makes fifteen."""
 
     def __init__(self, model: Any, loss: Loss, optimizer: Any) -> None:
         super().__init__(model, loss, optimizer)
         self.parameters = [variable.value for variable in self.variables]
         self.forget()
+        self.moments = [self._laid_out(kind) for kind in (optimizer._momentums, optimizer._velocities)]
+
+    def _laid_out(self, moments: list[Any]) -> list[Tensor]:
+        """Keras' own moments, lying in memory as the parameters do: the fused step goes through both at once."""
+        import torch
+
+        for moment, parameter in zip(moments, self.parameters, strict=True):
+            moment.value.data = torch.empty_like(parameter).copy_(moment.value)
+        return [moment.value for moment in moments]
 
     def add(self, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
         import torch
@@ -139,19 +148,56 @@ class _TorchLearner(Learner):
         import torch
 
         with torch.no_grad():
-            gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters]
+            gradients = [_gradient_of(parameter) for parameter in self.parameters]
             norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))))
             if np.isfinite(norm):
                 if norm > max_norm:
                     torch._foreach_mul_(gradients, max_norm / norm)
-                self.optimizer.learning_rate.assign(rate)
-                self.optimizer.apply(gradients, self.variables)
+                self._adamw(gradients, rate)
         self.forget()
         return norm
+
+    def _adamw(self, gradients: list[Tensor], rate: float) -> None:
+        """What `optimizer.apply` would do, by PyTorch's fused kernel."""
+        import torch
+
+        optimizer = self.optimizer
+        optimizer.learning_rate.assign(rate)
+        optimizer.iterations.assign_add(1)
+        step = float(optimizer.iterations.numpy())
+        # PyTorch corrects the second moment before it adds ε; an ε that is larger by as much gives Keras' formula.
+        epsilon = optimizer.epsilon / (1 - optimizer.beta_2**step) ** 0.5
+        for decays in (True, False):
+            chosen = [i for i, v in enumerate(self.variables) if optimizer._use_weight_decay(v) == decays]
+            if not chosen:
+                continue
+            tensors = [[group[i] for i in chosen] for group in (self.parameters, gradients, *self.moments)]
+            torch._fused_adamw_(
+                *tensors,
+                [],
+                [torch.tensor(step)] * len(chosen),
+                lr=rate,
+                beta1=optimizer.beta_1,
+                beta2=optimizer.beta_2,
+                weight_decay=optimizer.weight_decay if decays else 0.0,
+                eps=epsilon,
+                amsgrad=False,
+                maximize=False,
+            )
 
     def forget(self) -> None:
         for parameter in self.parameters:
             parameter.grad = None
+
+
+def _gradient_of(parameter: Tensor) -> Tensor:
+    """Its gradient, lying in memory as it does."""
+    import torch
+
+    gradient = parameter.grad
+    if gradient is None:
+        return torch.zeros_like(parameter)
+    return gradient if gradient.stride() == parameter.stride() else torch.empty_like(parameter).copy_(gradient)
 
 
 class _JaxLearner(Learner):
