@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.corpus import documents as module
-from unmask.corpus.documents import Reading, Seen, read_documents, texts_of
+from unmask.corpus.documents import Reading, read_documents, texts_of
+from unmask.data.decode import Seen
 from unmask.errors import UserError
 
 TEXTS = ["One.\nStill one.", 'Two, "quoted";\ttabbed', "三。\u2028仍然是三", "Four"]

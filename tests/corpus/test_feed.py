@@ -8,7 +8,7 @@ from unmask.corpus import feed as module
 from unmask.corpus.documents import Reading
 from unmask.corpus.duplicates import ExactDuplicates
 from unmask.corpus.feed import START, Feed
-from unmask.corpus.where import find_sources
+from unmask.data.where import find_sources
 
 
 @pytest.fixture

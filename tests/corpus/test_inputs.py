@@ -6,7 +6,7 @@ import os
 import pytest
 
 from unmask.corpus.inputs import Stopped, fingerprints, refuse_if_different, stamp
-from unmask.corpus.where import find_sources
+from unmask.data.where import find_sources
 from unmask.errors import UserError
 
 

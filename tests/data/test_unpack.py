@@ -5,7 +5,7 @@ import gzip
 import pytest
 import zstandard
 
-from unmask.corpus.unpack import BLOCK, blocks_of
+from unmask.data.unpack import BLOCK, blocks_of
 from unmask.errors import UserError
 
 CONTENT = bytes(range(1, 256)) * 20_000  # more than a block

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from unmask.corpus.where import find_sources, optional
+from unmask.data.where import find_sources, optional
 from unmask.errors import UserError
 
 

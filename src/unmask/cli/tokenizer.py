@@ -11,7 +11,8 @@ import typer
 from unmask.errors import UserError
 
 if TYPE_CHECKING:
-    from unmask.corpus.documents import Reading, Seen
+    from unmask.corpus.documents import Reading
+    from unmask.data.decode import Seen
     from unmask.text.train import Trained
 
 app = typer.Typer(no_args_is_help=True, help="Train a tokenizer.")
@@ -70,9 +71,10 @@ def train(
 
         unmask tokenizer train --kind unigram --vocab-size 32000 --out my-unigram --memory 4G wiki.jsonl.zst
     """
-    from unmask.corpus.documents import Reading, Seen
+    from unmask.corpus.documents import Reading
     from unmask.corpus.normalize import check_form
-    from unmask.corpus.where import find_sources
+    from unmask.data.decode import Seen
+    from unmask.data.where import find_sources
     from unmask.text.train import Plan, refuse_used_folder, save_whole, train_tokenizer
 
     _only_for(kind, "wordpiece", cased=cased, strip_accents=strip_accents)

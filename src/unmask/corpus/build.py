@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from unmask.corpus.documents import Reading, Say, Seen, read_source
+from unmask.corpus.documents import Reading, read_source
 from unmask.corpus.duplicates import ExactDuplicates, NearDuplicates
 from unmask.corpus.feed import BATCH_CHARACTERS, START, Feed
 from unmask.corpus.held_out import HeldOut, check_held_out, key_of
@@ -23,8 +23,9 @@ from unmask.corpus.normalize import Form, check_form
 from unmask.corpus.report import Tally
 from unmask.corpus.shard_writer import ShardWriter
 from unmask.corpus.tokenizing import Batch, Recipe, Tokenized, tokenized
-from unmask.corpus.where import Source, find_sources
+from unmask.data.decode import Say, Seen
 from unmask.data.shards import HELDOUT, TRAIN, Corpus, Document, id_type, manifest_of
+from unmask.data.where import Source, find_sources
 from unmask.errors import UserError
 from unmask.files import only_run_in, write_json
 from unmask.progress import Progress

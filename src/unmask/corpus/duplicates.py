@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from unmask.corpus.where import optional
+from unmask.data.where import optional
 from unmask.errors import UserError
 
 PERMUTATIONS = 128

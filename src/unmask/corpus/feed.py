@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from unmask.corpus.documents import RawDocument, Reading, Seen, read_source
+from unmask.corpus.documents import RawDocument, Reading, read_source
 from unmask.corpus.duplicates import ExactDuplicates, digest_of
 from unmask.corpus.normalize import Form, normalize
 from unmask.corpus.tokenizing import Batch
-from unmask.corpus.where import Source
+from unmask.data.decode import Seen
+from unmask.data.where import Source
 
 BATCH_CHARACTERS = 1 << 19
 BATCH_DOCUMENTS = 1 << 12

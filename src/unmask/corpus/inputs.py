@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
-from unmask.corpus.where import Source
+from unmask.data.where import Source
 from unmask.errors import UserError
 
 _BLOCK = 1 << 20

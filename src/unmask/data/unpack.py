@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from unmask.corpus.where import optional
+from unmask.data.where import optional
 from unmask.errors import UserError
 
 Packing = Literal["", "gz", "zst"]

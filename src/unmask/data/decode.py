@@ -1,0 +1,111 @@
+"""The text of a file: bytes decoded, line ends made equal, cut into lines; broken and binary files are refused."""
+
+import codecs
+import io
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from unmask.data.unpack import blocks_of
+from unmask.data.where import Source
+from unmask.errors import UserError
+
+Errors = Literal["replace", "refuse"]
+Say = Callable[[str], None]
+_Block = TypeVar("_Block", str, bytes)
+
+
+@dataclass
+class Seen:
+    """What a reader met besides what it gives; grows while it reads."""
+
+    invalid: int = 0
+    """Places that were not of the encoding and were replaced."""
+    raw_bytes: int = 0
+    """Bytes read from files, still packed."""
+    guessed: set[str] = field(default_factory=set)
+    """Columns that were guessed and said aloud already."""
+
+    def count_bytes(self, n: int) -> None:
+        """Some more bytes were read."""
+        self.raw_bytes += n
+
+
+def check_encoding(encoding: str, errors: str) -> None:
+    """Refuses what Python cannot decode."""
+    if errors not in ("replace", "refuse"):
+        raise UserError(f"Broken encodings can be replaced or refused, not {errors!r}.")
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        raise UserError(f"Python knows no encoding {encoding!r}; such as utf-8, gb18030, big5, latin-1.") from None
+
+
+def texts_of_file(source: Source, encoding: str, errors: Errors, seen: Seen) -> Iterator[str]:
+    """The text of a file in blocks, line ends made equal."""
+    codec = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+    strict, lenient = (codecs.getincrementaldecoder(codec)(how) for how in ("strict", "replace"))
+    ends = io.IncrementalNewlineDecoder(None, translate=True)
+    line = 1
+    for block, is_last in with_last(blocks_of(source.path, source.packing, source.name, seen.count_bytes)):
+        try:
+            text = strict.decode(block, is_last)
+        except UnicodeDecodeError as error:
+            if errors == "refuse":
+                at = line + error.object[: error.start].count(b"\n")
+                raise UserError(
+                    f"{source.name}, line {at}: byte {error.object[error.start]:#04x} is not {encoding}; "
+                    "give another --encoding, or --encoding-errors replace."
+                ) from None
+            lenient.setstate(strict.getstate())
+            text = lenient.decode(block, is_last)
+            strict.setstate(lenient.getstate())
+            seen.invalid += max(1, text.count("\ufffd") - block.count("\ufffd".encode()))
+        text = ends.decode(text, final=is_last)
+        if "\0" in text:
+            at = line + text.count("\n", 0, text.index("\0"))
+            raise UserError(
+                f"{source.name}, line {at}: there are NUL bytes, so this is a binary file and no {encoding}."
+            )
+        line += text.count("\n")
+        yield text
+
+
+def decoded(raw: bytes | None, encoding: str, errors: Errors, seen: Seen, place: str) -> str:
+    """The text of one value that came as bytes; nothing is an empty text."""
+    if raw is None:
+        return ""
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        if errors == "refuse":
+            raise UserError(
+                f"{place}: byte {raw[error.start]:#04x} is not {encoding}; "
+                "give another --encoding, or --encoding-errors replace."
+            ) from None
+    text = raw.decode(encoding, "replace")
+    seen.invalid += max(1, text.count("\ufffd") - raw.count("\ufffd".encode()))
+    return text
+
+
+def with_last(blocks: Iterator[_Block]) -> Iterator[tuple[_Block, bool]]:
+    """Each with whether it is the last."""
+    for held in blocks:
+        for block in blocks:
+            yield held, False
+            held = block  # noqa: PLW2901
+        yield held, True
+
+
+def lines_of(texts: Iterable[str]) -> Iterator[str]:
+    """Lines at line feeds only: U+2028 may stand inside a JSON string."""
+    held: list[str] = []
+    for block in texts:
+        if "\n" not in block:
+            held.append(block)
+            continue
+        lines = ("".join(held) + block).split("\n")
+        held = [lines.pop()]
+        yield from lines
+    if last := "".join(held):
+        yield last

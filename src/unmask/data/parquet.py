@@ -1,0 +1,77 @@
+"""Parquet, a few rows at a time, packed or not."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from tempfile import TemporaryFile
+from typing import Any
+
+from unmask.data.decode import Errors, Seen, decoded
+from unmask.data.unpack import blocks_of
+from unmask.data.where import Source, optional
+from unmask.errors import UserError
+
+_ROWS_AT_ONCE = 1024
+
+
+@contextmanager
+def opened_parquet(source: Source, seen: Seen) -> Iterator[Any]:
+    """A Parquet file that can be read."""
+    pyarrow, parquet = optional("pyarrow", "data"), optional("pyarrow.parquet", "data")
+    with TemporaryFile() if source.packing else source.path.open("rb") as file:
+        if source.packing:  # Parquet is read from its end, a packed stream from its beginning
+            for block in blocks_of(source.path, source.packing, source.name, seen.count_bytes):
+                file.write(block)
+        try:
+            table = parquet.ParquetFile(file)
+        except (pyarrow.ArrowInvalid, OSError) as error:
+            raise UserError(f"{source.name} is not Parquet or damaged ({str(error).splitlines()[0]}).") from None
+        yield table
+
+
+def parquet_batches(table: Any, columns: Sequence[str], source: Source, seen: Seen) -> Iterator[Any]:
+    """Some rows of these columns at a time."""
+    size = source.path.stat().st_size if not source.packing else 0
+    for batch in table.iter_batches(batch_size=_ROWS_AT_ONCE, columns=list(columns)):
+        seen.raw_bytes += round(size * len(batch) / max(table.metadata.num_rows, 1))
+        yield batch
+
+
+def holds_texts(kind: Any) -> bool:
+    """Whether a column of that type holds texts, perhaps as bytes."""
+    types = optional("pyarrow", "data").types
+    tests = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    return any(test(kind) for test in tests)
+
+
+def texts_of_column(
+    column: Any, source: Source, encoding: str, errors: Errors, seen: Seen, before: int
+) -> Iterator[str]:
+    """The texts of one column of a batch; nothing where a text should be is an empty one.
+
+    Args:
+        column: of a type of which `holds_texts` is true.
+        source: the file.
+        encoding: of the bytes.
+        errors: what is done about bytes that are not of it.
+        seen: counts them.
+        before: how many rows came before this batch.
+    """
+    binary = optional("pyarrow", "data").large_binary()
+    for row, raw in enumerate(column.cast(binary).to_pylist(), before + 1):
+        yield decoded(raw, encoding, errors, seen, f"{source.name}, row {row}")
+
+
+def parquet_rows(source: Source, encoding: str, errors: Errors, seen: Seen) -> Iterator[tuple[dict[str, Any], int]]:
+    """Whole rows by the names of their columns, with their numbers from 1."""
+    with opened_parquet(source, seen) as table:
+        schema, row = table.schema_arrow, 0
+        for batch in parquet_batches(table, schema.names, source, seen):
+            columns = []
+            for field, column in zip(schema, batch.columns, strict=True):
+                if holds_texts(field.type):
+                    columns.append(list(texts_of_column(column, source, encoding, errors, seen, row)))
+                else:
+                    columns.append(column.to_pylist())
+            for values in zip(*columns, strict=True):
+                row += 1
+                yield dict(zip(schema.names, values, strict=True)), row

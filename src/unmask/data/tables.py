@@ -1,0 +1,121 @@
+"""Tables in text: the rows of CSV and TSV as a stream, whether their fields are quoted or not."""
+
+import csv
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
+from typing import Literal, NamedTuple
+
+from unmask.data.where import Source
+from unmask.errors import UserError
+
+_LINES_TO_JUDGE = 1000
+"""So many lines are looked at to find out whether a table quotes its fields."""
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+
+
+class Row(NamedTuple):
+    """One row of a CSV or TSV file."""
+
+    cells: list[str]
+    line: int
+    """The line that it begins in, from 1."""
+
+
+@contextmanager
+def csv_told(source: Source) -> Iterator[None]:
+    """What Python's csv module finds wrong, as one sentence."""
+    try:
+        yield
+    except csv.Error as error:
+        raise UserError(
+            f"{source.name} is not CSV as it should be ({error}); if it does not quote its fields, add --no-quotes."
+        ) from None
+
+
+def separator_of(lines: Sequence[str]) -> str:
+    """What parts the columns of a CSV file: the mark that its lines have as often as the first one."""
+    unquoted = [_QUOTED.sub("", line) for line in lines] or [""]
+
+    def fit(mark: str) -> tuple[int, int]:
+        n = unquoted[0].count(mark)
+        return (sum(line.count(mark) == n for line in unquoted) if n else 0, n)
+
+    return max(",;\t", key=fit)
+
+
+def rows_of(
+    lines: Iterator[str],
+    separator: str,
+    *,
+    quotes: bool | None,
+    say: Callable[[bool], None] | None = None,
+) -> Iterator[Row]:
+    """Rows with their lines; a field may hold line ends and be as long as it likes. Blank lines are no rows.
+
+    Args:
+        lines: of the file.
+        separator: between two fields.
+        quotes: whether fields that hold line ends, separators or quotation marks are quoted; None: as soon as a
+            field begins with a quotation mark, the lines that follow tell.
+        say: is told what they told.
+    """
+    line, n_columns = 0, 0
+    if quotes is None:
+        for text in lines:
+            if text.startswith('"') or f'{separator}"' in text:
+                window = [text, *islice(lines, _LINES_TO_JUDGE - 1)]
+                quotes = _are_quoted(window, separator, n_columns, whole=len(window) < _LINES_TO_JUDGE)
+                lines = chain(window, lines)
+                if say is not None:
+                    say(quotes)
+                break
+            line += 1
+            if text:
+                cells = text.split(separator)
+                n_columns = n_columns or len(cells)
+                yield Row(cells, line)
+    for row in _parsed(lines, separator, quotes=bool(quotes)):
+        yield Row(row.cells, row.line + line)
+
+
+def _parsed(lines: Iterable[str], separator: str, *, quotes: bool) -> Iterator[Row]:
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    reader = csv.reader((line + "\n" for line in lines), delimiter=separator, quoting=quoting, strict=quotes)
+    before = 0
+    for cells in reader:
+        if cells:
+            yield Row(cells, before + 1)
+        before = reader.line_num
+
+
+def _are_quoted(window: list[str], separator: str, n_columns: int, *, whole: bool) -> bool:
+    """Whether quotation marks at the beginning of fields quote them, or are text.
+
+    GLUE's tables have fields such as `"Great" film`, and some that begin with a mark which never ends: read as quotes,
+    they would swallow lines. Such a table has as many columns in every line if it is cut at the separators alone.
+    """
+    plain = [line.split(separator) for line in window if line]
+    n_columns = n_columns or len(plain[0])
+    fits_plain = all(len(cells) == n_columns for cells in plain)
+    try:
+        quoted = list(_parsed(window, separator, quotes=True))
+    except csv.Error as error:
+        is_cut = not whole and "end of data" in str(error)
+        return not fits_plain and (is_cut or separator != "\t")
+    if not fits_plain or separator != "\t":
+        n_quoted = len(quoted[0].cells)
+        fits_quoted = all(len(row.cells) == n_quoted for row in quoted)
+        return fits_quoted or not fits_plain
+    if n_columns > 1 and len(quoted) < len(plain):
+        return False
+    marked = [[bool(_QUOTED.fullmatch(cell)) for cell in cells] for cells in plain]
+    doubled = any(
+        mark and '""' in cell[1:-1]
+        for cells, marks in zip(plain, marked, strict=True)
+        for cell, mark in zip(cells, marks, strict=True)
+    )
+    return doubled or any(all(column) for column in zip(*marked, strict=True))
