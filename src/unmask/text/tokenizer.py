@@ -104,8 +104,10 @@ class Tokenizer:
         """One text, or a pair, with the special tokens that the model expects around them."""
         return self.encode_many([text], None if pair is None else [pair])[0]
 
-    def encode_many(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[Encoding]:
-        """Many texts at once, on all cores."""
+    def encode_many(
+        self, texts: Sequence[str], pairs: Sequence[str] | None = None, *, special: bool = True
+    ) -> list[Encoding]:
+        """Many texts at once, on all cores; with `special` false, without the special tokens around them."""
         for what, given in (("Texts", texts), ("Second texts", [] if pairs is None else pairs)):
             if isinstance(given, str) or not isinstance(given, Collection):
                 raise UserError(f"{what} must be a list of texts, but a {type(given).__name__} came.")
@@ -113,7 +115,7 @@ class Tokenizer:
             raise UserError(f"{len(texts)} texts came with {len(pairs)} second texts; each needs one.")
         inputs = list(texts) if pairs is None else list(zip(texts, pairs, strict=True))
         try:
-            return [_encoding(encoded) for encoded in self.rust.encode_batch(inputs)]
+            return [_encoding(encoded) for encoded in self.rust.encode_batch(inputs, add_special_tokens=special)]
         except TypeError:
             raise UserError(_what_is_no_text([*texts, *(pairs or [])])) from None
 

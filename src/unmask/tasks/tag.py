@@ -1,0 +1,345 @@
+"""Tagging: a label for each word of a text, and the entities that they make (Devlin et al. 2018, section 5.3).
+
+The text is encoded once, as a whole, so that each token is as it would be in running text. A word's label is read at
+the first of its tokens. Words that share a token are labelled together, as one word; a word without any token (a
+control character that BERT drops) belongs to an entity if the words on both its sides do, and in plain labelling takes
+the label before it. So every word gets a label.
+"""
+
+import logging
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from collections.abc import Sequence as Listed
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from unmask.errors import UserError
+from unmask.tasks import schemes
+from unmask.tasks.metrics.bootstrap import Statistic, of_all
+from unmask.tasks.metrics.entities import Entity, entity_statistic
+from unmask.tasks.spans import Span, groups, solid, speakers
+from unmask.tasks.tagged import TaggedExample, from_spans, from_tokens, spans_of, tags_of, text_of, texts_of, words_of
+from unmask.tasks.task import Task
+from unmask.tasks.units import Unit, Window
+from unmask.tasks.windows import Frame, best_window, cut, frame_of
+from unmask.text import Tokenizer
+from unmask.text.words import has_han
+
+log = logging.getLogger("unmask")
+
+_AT_ONCE = 4096
+_DEFAULT_SCHEME = "IOB2"
+
+
+class TaggedEntity(NamedTuple):
+    """An entity found in a text."""
+
+    start: int
+    """Its first character."""
+    end: int
+    label: str
+    text: str
+    probability: float
+    """The least, over its words, of the probability that the word belongs to an entity of this label."""
+
+
+@dataclass(frozen=True)
+class TagAnswer:
+    """A text with a tag for each word, and the entities that the tags make."""
+
+    text: str
+    words: tuple[Span, ...]
+    tags: tuple[str, ...]
+    """As the scheme writes the entities, whatever sequence the model gave; conlleval's rules read that."""
+    probabilities: tuple[float, ...]
+    """What the model gave the likeliest tag of each word."""
+    entities: tuple[TaggedEntity, ...]
+
+
+@dataclass(frozen=True)
+class TagUnit(Unit):
+    """A window over a text, with the tokens that speak for words in it."""
+
+    positions: list[int]
+    """Where those tokens stand among the ids."""
+    spans: list[Span]
+    """The words that each speaks for: the first and the end."""
+
+
+class Tag(Task[TaggedExample, TagAnswer]):
+    """Named-entity recognition, and any labelling of words.
+
+    Settings: `scheme`, one of `unmask.tasks.schemes.SCHEMES`; `characters`, whether words are single characters.
+    """
+
+    name: ClassVar[str] = "tag"
+    head: ClassVar[str] = "tag"
+
+    def __init__(self, classes: tuple[str, ...] = (), settings: Mapping[str, Any] | None = None) -> None:
+        super().__init__(classes, {"characters": False, **(settings or {})})
+        if "scheme" not in self.settings:
+            self.settings["scheme"] = _scheme_of_classes(classes)
+        self.scheme: str = self.settings["scheme"]
+        self.index = {tag: number for number, tag in enumerate(classes)}
+        self._of_label: dict[str, list[int]] = {}
+        for tag, number in self.index.items():
+            for entity in schemes.entities([tag], self.scheme):
+                self._of_label.setdefault(entity.label, []).append(number)
+
+    @property
+    def metric(self) -> str:  # type: ignore[override]
+        """F1 of entities; for plain labels the share of words with the right one."""
+        return "accuracy" if self.scheme == "plain" else "f1"
+
+    @classmethod
+    def learn(cls, records: Iterable[Any], columns: Mapping[str, str], **options: Any) -> "Tag":
+        """The task with the tags of these records; for each kind of entity all tags that the scheme has.
+
+        Args:
+            records: of the training data.
+            columns: `tokens` or `text`, and `tags` or `spans`.
+            options: `scheme`; without it, it is guessed from the tags, and IOB2 for spans.
+        """
+        scheme = options.get("scheme")
+        if scheme is not None and scheme not in schemes.SCHEMES:
+            raise UserError(f"There is no scheme {scheme!r}; choose one of {', '.join(schemes.SCHEMES)}.")
+        tags: list[list[str]] = []
+        labels, kinds = Counter[str](), Counter[str]()
+        for record in records:
+            if "tokens" in columns:
+                kinds.update(map(_kind, texts_of(record.values.get(columns["tokens"]), "tokens", record.place)))
+            if "tags" in columns:
+                tags.append(texts_of(record.values.get(columns["tags"]), "tags", record.place))
+            elif "spans" in columns:
+                text = text_of(record.values, columns, record.place)
+                labels.update(span.label for span in spans_of(record.values.get(columns["spans"]), text, record.place))
+        scheme = scheme or (schemes.guess_scheme(tags) if "tags" in columns else _DEFAULT_SCHEME)
+        characters = kinds["Han"] * 4 > kinds["other"] and kinds["long"] * 100 < kinds.total()
+        return cls(_classes(tags, labels, scheme), {"scheme": scheme, "characters": characters})
+
+    def examples(self, records: Iterable[Any], columns: Mapping[str, str], *, labelled: bool) -> list[TaggedExample]:
+        """Records as texts with words; sequences that break the scheme are read by conlleval's rules and counted.
+
+        Where a record has neither tokens nor labels, its words are found by rule: `unmask.tasks.tagged.words_of`.
+        """
+        if labelled and not {"tags", "spans"} & set(columns):
+            raise UserError("Tagging needs a column of tags or of spans; name it.")
+        examples, broken = [], []
+        for record in records:
+            example, is_broken = self._example(record.values, columns, record.place, labelled=labelled)
+            examples.append(example)
+            broken += [record.place] * is_broken
+        if broken:
+            log.warning(
+                "%d of %d tag sequences break %s (first: %s); they are read by conlleval's rules.",
+                *(len(broken), len(examples), self.scheme, broken[0]),
+            )
+        return examples
+
+    def _example(
+        self, values: Mapping[str, Any], columns: Mapping[str, str], place: str, *, labelled: bool
+    ) -> tuple[TaggedExample, bool]:
+        characters = bool(self.settings["characters"])
+        if "tokens" in columns or (labelled and "tags" in columns):
+            text, words = from_tokens(values, columns, place, characters=characters)
+            tags = tags_of(values, columns, place, len(words)) if labelled else None
+            is_broken = tags is not None and bool(schemes.broken(tags, self.scheme))
+            tags = tags and self._canonical(tags, place)
+        else:
+            text, tags, is_broken = text_of(values, columns, place), None, False
+            words = words_of(text, characters=characters)
+            if labelled:
+                spans = spans_of(values.get(columns["spans"]), text, place)
+                words, tags = from_spans(text, spans, self.scheme, characters=characters)
+                tags = self._canonical(tags, place)
+        return TaggedExample(text, tuple(words), None if tags is None else tuple(tags), place), is_broken
+
+    def _canonical(self, tags: list[str], place: str) -> list[str]:
+        """The tags as the scheme writes their entities; an error where one is unknown."""
+        if self.scheme != "plain":
+            tags = schemes.tags(schemes.entities(tags, self.scheme), len(tags), self.scheme)
+        unknown = next((tag for tag in tags if tag not in self.index), None)
+        if unknown is not None:
+            raise UserError(
+                f"{place}: the tag {unknown!r} is not among those of the training data: {', '.join(self.classes)}."
+            )
+        return tags
+
+    def units(self, examples: Listed[TaggedExample], tokenizer: Tokenizer, window: Window) -> list[Unit]:
+        """Windows over the texts. None is cut: without a stride, windows share a quarter of their tokens.
+
+        A word's label is asked for, and counts in training, in the one window where it has most context. A text
+        without any token that speaks for a word has no unit.
+        """
+        frame = frame_of(tokenizer, 1)
+        room = window.length - frame.size
+        if room < 1:
+            raise UserError(
+                f"A window of {window.length} tokens has no room for text beside {frame.size} special tokens."
+            )
+        overlap = room // 4 if window.stride is None else window.stride
+        units: list[Unit] = []
+        inexact: list[str] = []
+        for at in range(0, len(examples), _AT_ONCE):
+            part = examples[at : at + _AT_ONCE]
+            encodings = tokenizer.encode_many([example.text for example in part], special=False)
+            for number, (example, encoding) in enumerate(zip(part, encodings, strict=True), start=at):
+                tokens, spans = groups(speakers(example.words, solid(example.text, encoding.offsets)))
+                targets, exact = self._targets(example.tags, spans)
+                inexact += [] if exact else [example.place]
+                windows = cut(len(encoding.ids), room, overlap)
+                units += _windows(number, frame, encoding.ids, windows, (tokens, spans, targets))
+        if inexact:
+            log.warning(
+                "In %d of %d texts a label begins or ends inside a token (first: %s); there the whole token counts.",
+                *(len(inexact), len(examples), inexact[0]),
+            )
+        return units
+
+    def _targets(self, tags: Listed[str] | None, spans: list[Span]) -> tuple[list[int] | None, bool]:
+        """The class of each group of words, and whether the words' tags can be had back from them."""
+        if tags is None:
+            return None, True
+        if self.scheme == "plain":
+            chosen = [tags[first] for first, _ in spans]
+        else:
+            chosen = schemes.tags(_grouped(schemes.entities(tags, self.scheme), spans), len(spans), self.scheme)
+        exact = self._word_tags(chosen, spans, len(tags)) == list(tags)
+        return [self.index.get(tag, -1) for tag in chosen], exact
+
+    def _word_tags(self, group_tags: list[str], spans: list[Span], n_words: int) -> list[str]:
+        if self.scheme != "plain":
+            entities = schemes.entities(group_tags, self.scheme)
+            words = [Entity(spans[start][0], spans[end - 1][1], label) for start, end, label in entities]
+            return schemes.tags(words, n_words, self.scheme)
+        return [self.classes[0] if group < 0 else group_tags[group] for group in _group_of_word(spans, n_words)]
+
+    def answers(
+        self, examples: Listed[TaggedExample], units: Listed[Unit], outputs: Listed[np.ndarray]
+    ) -> list[TagAnswer]:
+        """For each text its tags and entities; the likeliest class of each word, repaired as conlleval reads it."""
+        rows: list[list[tuple[Span, np.ndarray]]] = [[] for _ in examples]
+        for unit, logits_LC in zip(units, outputs, strict=True):
+            if not isinstance(unit, TagUnit):
+                raise TypeError("answers takes the units that `units` made.")
+            rows[unit.example] += zip(unit.spans, logits_LC[unit.positions], strict=True)
+        return [
+            self._answer(example, sorted(found, key=lambda row: row[0]))
+            for example, found in zip(examples, rows, strict=True)
+        ]
+
+    def _answer(self, example: TaggedExample, rows: list[tuple[Span, np.ndarray]]) -> TagAnswer:
+        n, spans = len(example.words), [span for span, _ in rows]
+        probabilities_GC = _softmax(np.array([logits for _, logits in rows]).reshape(len(rows), len(self.classes)))
+        group_tags = [self.classes[best] for best in probabilities_GC.argmax(1)]
+        groups_of = _group_of_word(spans, n)
+        sure = [float(probabilities_GC[group].max()) if group >= 0 else 0.0 for group in groups_of]
+        entities = []
+        for start, end, label in schemes.entities(group_tags, self.scheme):
+            first, last = example.words[spans[start][0]][0], example.words[spans[end - 1][1] - 1][1]
+            probability = float(probabilities_GC[start:end, self._of_label[label]].sum(1).min())
+            entities.append(TaggedEntity(first, last, label, example.text[first:last], min(probability, 1.0)))
+        tags = self._word_tags(group_tags, spans, n)
+        return TagAnswer(example.text, example.words, tuple(tags), tuple(sure), tuple(entities))
+
+    def metrics(self, examples: Listed[TaggedExample], answers: Listed[TagAnswer]) -> dict[str, float]:
+        """`accuracy` over words, and but for plain labels `precision`, `recall` and `f1` of entities."""
+        return of_all(len(examples), self.statistic(examples, answers))
+
+    def statistic(self, examples: Listed[TaggedExample], answers: Listed[TagAnswer]) -> Statistic:
+        """`metrics` of any of these texts."""
+        pairs = [(example.tags or (), answer.tags) for example, answer in zip(examples, answers, strict=True)]
+        counts_N2 = np.array([(sum(map(str.__eq__, *pair)), len(pair[0])) for pair in pairs]).reshape(-1, 2)
+        gold, found = ([schemes.entities(pair[side], self.scheme) for pair in pairs] for side in (0, 1))
+        of_entities = entity_statistic(gold, found)
+
+        def statistic(indices: np.ndarray) -> dict[str, float]:
+            right, n_words = counts_N2[indices].sum(0).tolist()
+            figures = {} if self.scheme == "plain" else of_entities(indices)
+            return {**figures, "accuracy": right / max(1, n_words)}
+
+        return statistic
+
+
+def _kind(token: str) -> str:
+    return "long" if len(token) > 1 else "Han" if has_han(token) else "other"
+
+
+def _classes(tags: list[list[str]], labels: Counter[str], scheme: str) -> tuple[str, ...]:
+    """The classes of a task: all tags of the scheme, or the plain labels, the commonest first."""
+    if scheme == "plain":
+        counts = Counter(tag for sentence in tags for tag in sentence)
+        found = [label for label, _ in sorted((counts + labels).items(), key=lambda one: (-one[1], one[0]))]
+        classes = tuple(found if tags else ["O", *found])
+    else:
+        kinds = labels.keys() | {entity.label for sentence in tags for entity in schemes.entities(sentence, scheme)}
+        classes = tuple(schemes.all_tags(sorted(kinds), scheme))
+    if len(classes) < 2:
+        only = f"only the label {classes[0]!r}" if classes else "no labels"
+        raise UserError(f"The training data have {only}; tagging needs two at least.")
+    return classes
+
+
+def _scheme_of_classes(classes: tuple[str, ...]) -> str:
+    """The scheme of a folder that has tags but does not name it: the one that has all of them in the right order."""
+    order = {letter: number for number, letter in enumerate("BIMEL")}
+    ordered = sorted(classes, key=lambda tag: (tag[1:], order.get(tag[:1], 9)))
+    sequences: list[list[str]] = []
+    for tag in ordered:
+        if sequences and sequences[-1][-1][1:] == tag[1:] and tag[:1] in order:
+            sequences[-1].append(tag)
+        else:
+            sequences.append([tag])
+    return schemes.guess_scheme(sequences)
+
+
+def _grouped(entities: list[Entity], spans: list[Span]) -> list[Entity]:
+    """Entities of words as entities of groups: each takes every group that it touches, but none twice."""
+    found: list[Entity] = []
+    firsts, ends = [first for first, _ in spans], [end for _, end in spans]
+    taken = 0
+    for start, end, label in entities:
+        first, last = max(taken, bisect_right(ends, start)), bisect_left(firsts, end)
+        if first < last:
+            found.append(Entity(first, last, label))
+            taken = last
+    return found
+
+
+def _group_of_word(spans: list[Span], n_words: int) -> list[int]:
+    """For each word its group; for one without, the group before it, or else the first; -1 if there is none."""
+    begins = np.array([start for start, _ in spans], np.int64)
+    found = np.searchsorted(begins, np.arange(n_words), side="right") - 1
+    return np.maximum(found, min(0, len(spans) - 1)).tolist()
+
+
+def _windows(
+    number: int,
+    frame: Frame,
+    ids: list[int],
+    windows: list[Span],
+    asked: tuple[list[int], list[Span], list[int] | None],
+) -> list[TagUnit]:
+    """The units of one text; each group of words is asked for in the best window of its token."""
+    tokens, spans, targets = asked
+    home = best_window(len(ids), windows)[tokens]
+    units = []
+    for which, (start, end) in enumerate(windows):
+        mine = np.flatnonzero(home == which)
+        sequence = frame.around(ids[start:end])
+        positions = [tokens[group] - start + frame.start_of() for group in mine]
+        labels: dict[str, np.ndarray] = {}
+        if targets is not None:
+            labels["tags"] = np.full(len(sequence.ids), -1, np.int64)
+            labels["tags"][positions] = [targets[group] for group in mine]
+        if positions:
+            units.append(TagUnit(number, (sequence,), labels, positions, [spans[group] for group in mine]))
+    return units
+
+
+def _softmax(logits_GC: np.ndarray) -> np.ndarray:
+    powers_GC = np.exp(logits_GC.astype(np.float64) - logits_GC.max(1, keepdims=True, initial=-np.inf))
+    return powers_GC / powers_GC.sum(1, keepdims=True)

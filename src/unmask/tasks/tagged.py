@@ -1,0 +1,180 @@
+"""Tagged texts: a text, its words by character, and their tags, from tokens, from spans or from plain text."""
+
+import json
+import re
+import sys
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from unmask.errors import UserError
+from unmask.tasks import schemes
+from unmask.tasks.metrics.entities import Entity
+from unmask.tasks.spans import Span
+from unmask.text.sentences import HAN
+
+# Languages whose words stand without spaces: Chinese characters, their marks, kana, full-width forms.
+_DENSE = rf"{HAN}\u3000-\u30ff\uff00-\uffef"
+_TOUCHES = re.compile(f"[{_DENSE}]")
+
+
+@dataclass(frozen=True)
+class TaggedExample:
+    """A text with its words, and their tags where they are known."""
+
+    text: str
+    words: tuple[Span, ...]
+    """First character and end of each word."""
+    tags: tuple[str, ...] | None
+    place: str
+    """Where it stands in the data, for messages."""
+
+
+def words_of(text: str, *, characters: bool = False) -> list[Span]:
+    """The words of plain text, found by rule: all that is no white space belongs to one.
+
+    A word is a run of letters and digits with their combining marks; every other character is a word of its own, and so
+    is each Chinese character and kana. With `characters` every character is a word, as in Chinese data that were
+    tagged character by character.
+
+    >>> [text[a:b] for text in ["It's 5kg, 北京!"] for a, b in words_of(text)]
+    ['It', "'", 's', '5kg', ',', '北', '京', '!']
+    """
+    pattern = re.compile(r"\S") if characters else _word_pattern()
+    return [match.span() for match in pattern.finditer(text)]
+
+
+@lru_cache(maxsize=1)
+def _word_pattern() -> re.Pattern[str]:
+    codes = (code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "M")
+    marks = "".join(map(chr, codes))
+    alone = rf"[{HAN}\u3040-\u30ff]"
+    return re.compile(rf"{alone}[{marks}]*|(?:(?!{alone})[^\W_])(?:(?!{alone})[^\W_]|[{marks}])*|\S")
+
+
+def join(tokens: Sequence[str], *, characters: bool) -> tuple[str, list[Span]]:
+    """The text of tokens, and where each stands in it.
+
+    A space stands between two tokens, but none beside a Chinese character or mark, and none at all where the data are
+    tagged character by character.
+
+    >>> join(["我", "爱", "New", "York"], characters=False)
+    ('我爱New York', [(0, 1), (1, 2), (2, 5), (6, 10)])
+    """
+    parts, spans, at = list(tokens[:1]), [(0, len(token)) for token in tokens[:1]], sum(map(len, tokens[:1]))
+    for left, right in pairwise(tokens):
+        if not (characters or _TOUCHES.match(left[-1:]) or _TOUCHES.match(right[:1])):
+            parts.append(" ")
+            at += 1
+        parts.append(right)
+        spans.append((at, at + len(right)))
+        at += len(right)
+    return "".join(parts), spans
+
+
+def texts_of(value: Any, what: str, place: str) -> list[str]:
+    """A list of tokens or tags: as it is, as JSON, or as a text parted by white space."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value) if value.lstrip().startswith("[") else value.split()
+        except ValueError:  # "[ 1 ] a note" is a text that begins with a bracket
+            value = value.split()
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str | int) for one in value):
+        raise UserError(f"{place}: {what} must be a list of texts, but {_shown(value)} came.")
+    return [str(one) for one in value]
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"
+
+
+def from_tokens(
+    values: Mapping[str, Any], columns: Mapping[str, str], place: str, *, characters: bool
+) -> tuple[str, list[Span]]:
+    """A text and its words, from tokens if there are any, else from a text whose words are parted by white space."""
+    if "tokens" in columns:
+        tokens = texts_of(values.get(columns["tokens"]), "tokens", place)
+        return join(tokens, characters=characters)
+    text = text_of(values, columns, place)
+    return text, [match.span() for match in re.finditer(r"\S+", text)]
+
+
+def text_of(values: Mapping[str, Any], columns: Mapping[str, str], place: str) -> str:
+    """The text of a record."""
+    text = values.get(columns["text"]) if "text" in columns else None
+    if not isinstance(text, str):
+        raise UserError(f"{place}: a text was expected, but {_shown(text)} came.")
+    return text
+
+
+def tags_of(values: Mapping[str, Any], columns: Mapping[str, str], place: str, n_words: int) -> list[str]:
+    """The tags of a record's words."""
+    tags = texts_of(values.get(columns["tags"]), "tags", place)
+    if len(tags) != n_words:
+        raise UserError(f"{place}: {n_words} words came with {len(tags)} tags; each needs one.")
+    return tags
+
+
+def spans_of(value: Any, text: str, place: str) -> list[Entity]:
+    """Entities by character, in order, none over another.
+
+    Args:
+        value: a list of {"start", "end", "label"} or of [start, end, label], or either as JSON.
+        text: what they lie in.
+        place: of the record, for messages.
+    """
+    if isinstance(value, str):
+        try:
+            value = json.loads(value or "[]")
+        except ValueError as error:
+            raise UserError(f"{place}: the spans are no JSON ({error}): {_shown(value)}.") from None
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, list | tuple):
+        raise UserError(f"{place}: spans must be a list of [start, end, label], but {_shown(value)} came.")
+    spans = sorted(_span(one, text, place) for one in value)
+    for left, right in pairwise(spans):
+        if right.start < left.end:
+            raise UserError(
+                f"{place}: the spans {tuple(left)} and {tuple(right)} overlap, but a word has one tag; keep one."
+            )
+    return spans
+
+
+def _span(one: Any, text: str, place: str) -> Entity:
+    parts: list[Any]
+    if isinstance(one, Mapping):
+        parts = [one.get("start"), one.get("end"), one.get("label")]
+    else:
+        parts = list(one) if isinstance(one, list | tuple | np.ndarray) else []
+    whole = len(parts) == 3 and all(isinstance(part, int) for part in parts[:2]) and parts[2] is not None
+    if not whole or not 0 <= parts[0] < parts[1] <= len(text) or not text[parts[0] : parts[1]].strip():
+        raise UserError(
+            f"{place}: {_shown(one)} is no span of a text of {len(text)} characters; "
+            'write {"start": …, "end": …, "label": …} around some words, end exclusive.'
+        )
+    return Entity(parts[0], parts[1], str(parts[2]))
+
+
+def from_spans(text: str, spans: Sequence[Entity], scheme: str, *, characters: bool) -> tuple[list[Span], list[str]]:
+    """The words of a text, cut where a span begins or ends, and their tags."""
+    edges = sorted({edge for span in spans for edge in span[:2]})
+    words: list[Span] = []
+    for start, end in words_of(text, characters=characters):
+        inside = edges[bisect_right(edges, start) : bisect_left(edges, end)]
+        words += pairwise([start, *inside, end])
+    starts = np.array([start for start, _ in words], np.int64)
+    entities = [
+        Entity(int(np.searchsorted(starts, span.start)), int(np.searchsorted(starts, span.end)), span.label)
+        for span in spans
+    ]
+    return words, schemes.tags(entities, len(words), scheme)
