@@ -93,10 +93,16 @@ def _found(text: str, spool: Path, say: Callable[[str], None] | None) -> list[So
 
 def _of_file(path: Path, name: str | None = None) -> Source:
     """A file by the ending of its name; any unknown ending is text."""
-    kind, packing = path.suffix.lower(), ""
-    if kind in _PACKINGS:
-        kind, packing = Path(path.stem).suffix.lower(), _PACKINGS[kind]
-    return Source(name or str(path), path, KINDS.get(kind, "text"), cast(Literal["", "gz", "zst"], packing))
+    ending, packing = ending_of(path)
+    return Source(name or str(path), path, KINDS.get(ending, "text"), packing)
+
+
+def ending_of(path: Path) -> tuple[str, Literal["", "gz", "zst"]]:
+    """`a.csv.gz` → .csv and gz."""
+    ending = path.suffix.lower()
+    if ending not in _PACKINGS:
+        return ending, ""
+    return Path(path.stem).suffix.lower(), cast(Literal["gz", "zst"], _PACKINGS[ending])
 
 
 def _is_known(path: Path) -> bool:

@@ -1,0 +1,177 @@
+"""CoNLL columns: a token and its tags a line, sentences parted by blank lines (Tjong Kim Sang and De Meulder 2003)."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from unmask.errors import UserError
+
+TAG = re.compile(r"O|[BIESLUM][-_]\S+")
+"""A tag in any scheme that says where entities begin."""
+_COUNTER = re.compile(r"\d+(?:([-.])\d+)?")
+_SPACES = re.compile(r"[ \t]+")
+"""No other blanks: U+3000 may be a token of Chinese text."""
+_START_OF_DOCUMENT = "-DOCSTART-"
+_ENOUGH_TO_SEE_SEGMENTS = 5
+
+
+class Sentence(NamedTuple):
+    """Some tokens with their columns."""
+
+    columns: list[list[str]]
+    """For each column the values of all tokens."""
+    line: int
+    """The line that it begins in, from 1."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What stands where in a line; columns are counted from 0."""
+
+    separator: str | None
+    """None: spaces or tabs, as many as there are."""
+    n_columns: int
+    tokens: int = 0
+    tags: int | None = None
+    """None where there are only tokens."""
+    has_counters: bool = False
+    """Whether the first column counts the tokens of a sentence (CoNLL-U)."""
+    has_segments: bool = False
+    """Whether a digit behind each character tells its place in its word, as in Weibo NER (Peng and Dredze 2015)."""
+    tags_are_schemed: bool = False
+
+    def cells(self, line: str) -> list[str]:
+        """The columns of one line."""
+        if self.separator is not None:
+            return line.rstrip("\r").split(self.separator)
+        return _SPACES.split(line.strip(" \t"))
+
+
+def find_layout(lines: Sequence[str]) -> Layout:
+    """How these first lines of a file are laid out."""
+    filled = [line for line in lines if line.strip() and not line.startswith(_START_OF_DOCUMENT)]
+    rough = Layout("\t" if 2 * sum("\t" in line for line in filled) > len(filled) else None, 0)
+    counts = Counter(len(rough.cells(line)) for line in filled if not line.startswith("# ")) or Counter([1])
+    n = counts.most_common(1)[0][0]
+    rows = [cells for line in filled if len(cells := rough.cells(line)) == n]
+    has_counters = n > 2 and all(_COUNTER.fullmatch(cells[0]) for cells in rows) and rows[0][0].startswith("1")
+    tags = {(10, True): 3, (4, True): 2}.get((n, has_counters), n - 1)  # CoNLL-U, GermEval
+    layout = Layout(
+        rough.separator,
+        n,
+        tokens=int(has_counters),
+        tags=tags if n > 1 else None,
+        has_counters=has_counters,
+        tags_are_schemed=bool(rows) and n > 1 and all(TAG.fullmatch(row[tags]) for row in rows if row[0] != "#"),
+    )
+    return Layout(**{**vars(layout), "has_segments": n > 1 and _have_segments(lines, layout)})
+
+
+def _have_segments(lines: Sequence[str], layout: Layout) -> bool:
+    place, n = -1, 0
+    for line in lines:
+        if not line.strip():
+            place = -1
+            continue
+        token, place = _without_segment(layout.cells(line)[layout.tokens], place)
+        if not token:
+            return False
+        n += 1
+    return n >= _ENOUGH_TO_SEE_SEGMENTS
+
+
+def _without_segment(token: str, before: int) -> tuple[str, int]:
+    """`字0` → 字, 0; nothing if the place in the word is neither the next one nor the first."""
+    for place in (before + 1, 0):
+        if token.endswith(str(place)) and len(token) > len(str(place)):
+            return token.removesuffix(str(place)), place
+    return "", before
+
+
+def sentences(lines: Iterable[str], layout: Layout, name: str) -> Iterator[Sentence]:
+    """The sentences of a file.
+
+    Args:
+        lines: of the file, without line ends.
+        layout: where columns are.
+        name: what the user calls the file.
+    """
+    rows: list[list[str]] = []
+    begin = 0
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith(_START_OF_DOCUMENT):
+            if rows:
+                yield _sentence(rows, layout, begin)
+            rows = []
+            continue
+        cells = layout.cells(line)
+        if _is_left_out(cells, layout):
+            continue
+        if len(cells) != layout.n_columns or not cells[layout.tokens]:
+            raise UserError(
+                f"{name}, line {number} has {_columns(sum(map(bool, cells)))}, but the file has {layout.n_columns}: "
+                f"{line[:60]!r}."
+            )
+        begin = begin if rows else number
+        rows.append(cells)
+    if rows:
+        yield _sentence(rows, layout, begin)
+
+
+def _columns(n: int) -> str:
+    return f"{n} column" if n == 1 else f"{n} columns"
+
+
+def _is_left_out(cells: list[str], layout: Layout) -> bool:
+    """Comments, and the words of CoNLL-U that are no tokens: `3-4` (in one word) and `8.1` (not written)."""
+    if layout.has_counters and (found := _COUNTER.fullmatch(cells[0])):
+        return found[1] is not None
+    if not cells[0].startswith("#"):
+        return False
+    if len(cells) != layout.n_columns:
+        return cells[0] == "#" or cells[0].startswith("# ") or layout.has_counters
+    return cells[0] == "#" and layout.tags_are_schemed and not TAG.fullmatch(cells[-1])
+
+
+def _sentence(rows: list[list[str]], layout: Layout, line: int) -> Sentence:
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    if layout.has_segments:
+        place, tokens = -1, []
+        for token in columns[layout.tokens]:
+            character, place = _without_segment(token, place)
+            tokens.append(character or token)
+        columns[layout.tokens] = tokens
+    return Sentence(columns, line)
+
+
+def values_of(sentence: Sentence, layout: Layout) -> dict[str, Any]:
+    """A sentence as a record: `tokens`, `tags`, all `columns`, and each column by its number, from 1."""
+    values: dict[str, Any] = {"tokens": sentence.columns[layout.tokens]}
+    if layout.tags is not None:
+        values["tags"] = sentence.columns[layout.tags]
+    values["columns"] = sentence.columns
+    return values | {str(number): column for number, column in enumerate(sentence.columns, 1)}
+
+
+def look_like_conll(lines: Sequence[str]) -> bool:
+    """Whether lines are tokens with tags: as many columns in each, few different values in the last.
+
+    Without blank lines between sentences the tags must be of a scheme.
+    """
+    filled = [line for line in lines if line.strip() and not line.startswith(("# ", _START_OF_DOCUMENT))]
+    if not filled:
+        return False
+    layout = find_layout(lines)
+    rows = [layout.cells(line) for line in filled]
+    if layout.tags is None or any(len(cells) != layout.n_columns for cells in rows):
+        return False
+    if any(" " in cells[layout.tokens].strip() for cells in rows):
+        return False
+    if layout.tags_are_schemed:
+        return len(rows) > 1
+    n_different = len({cells[layout.tags] for cells in rows})
+    breaks = sum(1 for line, after in pairwise(lines) if not line.strip() and after.strip())
+    return breaks > 0 and breaks * 2 < len(rows) and n_different * 3 <= len(rows) and len(rows) >= 6

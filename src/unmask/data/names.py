@@ -1,0 +1,64 @@
+"""What columns are called that play a role in a task, in English and in Chinese, the likeliest name first."""
+
+import re
+
+TEXT = (
+    *("text", "sentence", "sentence1", "review", "content", "document", "body", "article", "premise", "question1"),
+    *("text_a", "text1", "s1", "q1", "query", "question", "comment", "message", "tweet", "utterance", "passage"),
+    *("title", "headline", "summary", "description", "abstract", "sms", "post", "reviewtext", "review_body", "string"),
+    *("文本", "句子", "文本1", "句子1", "内容", "正文", "评论", "评论内容", "评价", "问题", "标题", "文章", "微博"),
+)
+PAIRS = (
+    *(("sentence1", "sentence2"), ("premise", "hypothesis"), ("text_a", "text_b"), ("question1", "question2")),
+    *(("text1", "text2"), ("sentence_a", "sentence_b"), ("sentence_1", "sentence_2"), ("text_1", "text_2")),
+    *(("s1", "s2"), ("q1", "q2"), ("question", "sentence"), ("question", "passage"), ("query", "passage")),
+    *(("query", "document"), ("query1", "query2"), ("query", "title"), ("sent1", "sent2"), ("source", "target")),
+    *(
+        ("文本1", "文本2"),
+        ("句子1", "句子2"),
+        ("问题1", "问题2"),
+        ("前提", "假设"),
+        ("文本a", "文本b"),
+        ("句子a", "句子b"),
+    ),
+)
+"""Two texts that are read together."""
+LABEL = (
+    *("label", "labels", "class", "category", "target", "gold_label", "score", "similarity", "sentiment", "rating"),
+    *("stars", "polarity", "topic", "intent", "y", "label_text", "is_duplicate", "similarity_score", "answer", "cat"),
+    *("relatedness_score", "coarse_label", "toxic", "emotion", "label_desc", "value"),
+    *("标签", "类别", "分类", "情感", "分数", "得分", "评分", "相似度", "类型", "标注"),
+)
+TOKENS = ("tokens", "words", "token", "word", "chars", "characters", "词", "字", "分词")
+TAGS = ("tags", "ner_tags", "ner", "labels", "pos_tags", "upos", "tag", "label", "bio", "标签", "标注", "实体标签")
+SPANS = ("spans", "entities", "entity", "ents", "annotations", "label", "labels", "实体", "标注")
+QUESTION = ("question", "query", "question_text", "question_stem", "问题", "提问", "题目")
+CONTEXT = (
+    *("context", "passage", "paragraph", "article", "document", "story", "text", "content", "ctx", "premise"),
+    *("background", "sent1", "startphrase", "文章", "段落", "上下文", "原文", "背景", "材料", "篇章"),
+)
+ANSWERS = ("answers", "answer", "answer_text", "答案", "回答")
+ID = ("id", "qid", "question_id", "query_id", "example_id", "guid", "idx", "编号", "序号")
+CHOICES = ("choices", "options", "endings", "candidates", "answers", "选项")
+RIGHT = ("label", "answer", "answerkey", "answer_key", "correct", "gold", "target", "标签", "答案", "正确答案")
+"""Which of the choices is right."""
+
+SEVERAL_CHOICES = re.compile(
+    r"(choice|ending|option|answer|candidate|alternative|solution|sol|opt|选项)[ _-]?([0-9a-h])"
+)
+"""`ending0`, `option_a`: choices that stand in a column each."""
+
+_KNOWN = {
+    *(*TEXT, *LABEL, *TOKENS, *TAGS, *SPANS, *QUESTION, *CONTEXT, *ANSWERS, *ID, *CHOICES, *RIGHT, "index"),
+    *(name for pair in PAIRS for name in pair),
+}
+
+
+def plain(name: str) -> str:
+    """A name as it is compared: `Sentence 1` and `sentence-1` are `sentence_1`."""
+    return re.sub(r"[ -]+", "_", name.strip().lower())
+
+
+def is_known(name: str) -> bool:
+    """Whether a column of that name has a role in some task."""
+    return plain(name) in _KNOWN or SEVERAL_CHOICES.fullmatch(plain(name)) is not None
