@@ -103,7 +103,7 @@ class Bert(keras.Model):
             segments_BL=segments_BL,
             attend_BL=attend_BL,
             documents_BL=documents_BL,
-            only_BP=self._wanted(predict_BP) if masked else None,
+            only_BP=self._wanted(predict_BP, ids_BL),
             training=training,
         )
         if self.head is None:
@@ -113,10 +113,12 @@ class Bert(keras.Model):
         logits = self.head(hidden_BLD, training=training) if _has_dropout(self.head_name) else self.head(hidden_BLD)
         return logits if choices is None else ops.reshape(logits, choices)
 
-    def _wanted(self, predict_BP: Tensor | None) -> Tensor | None:
-        """The positions that the head looks at: those to predict, and the first one for the next sentence."""
-        if predict_BP is None or self.head_name == "mlm":
-            return predict_BP
+    def _wanted(self, predict_BP: Tensor | None, ids_BL: Tensor) -> Tensor | None:
+        """The positions that the head looks at, None for all: those to predict, the first one for a whole text."""
+        if self.head_name in ("classify", "choose", "nsp"):
+            return ops.zeros_like(ids_BL[:, :1])
+        if predict_BP is None or self.head_name != "mlm+nsp":
+            return predict_BP if self.head_name == "mlm" else None
         return ops.concatenate([ops.zeros_like(predict_BP[:, :1]), predict_BP], axis=1)
 
     def _masked_lm(self, head: Head, hidden_BLD: Tensor, *, several: bool) -> Any:

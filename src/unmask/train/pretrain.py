@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unmask import __version__, backend
+from unmask import backend
 from unmask.backend import Tensor
 from unmask.checkpoint import load_model, save_model
 from unmask.data.batches import Batches, StepBatch, ahead
@@ -17,12 +17,13 @@ from unmask.data.blocks import Blocks, Layout
 from unmask.data.masking import Masking
 from unmask.data.shards import HELDOUT, TRAIN, Corpus
 from unmask.errors import UserError
-from unmask.files import file_hash, only_run_in, read_json, write_json, write_whole
+from unmask.files import file_hash, only_run_in, write_json, write_whole
 from unmask.text import Tokenizer, load_tokenizer
 from unmask.train.card import model_card
 from unmask.train.log import Log, draw_curve
 from unmask.train.loop import Job, StepInput, run
-from unmask.train.recipe import Recipe, differences
+from unmask.train.recipe import Recipe
+from unmask.train.run_folder import plan_of, refuse_foreign
 from unmask.train.schedule import learning_rate
 from unmask.train.state import Carried, States, all_variables
 
@@ -53,7 +54,7 @@ def pretrain(
     backend.make_deterministic()
     folder, corpus = Path(out).expanduser(), Corpus(corpus_folder)
     tokenizer = _tokenizer_of(corpus)
-    _refuse_foreign(folder)
+    refuse_foreign(folder)
     with only_run_in(folder):
         plan = _plan(folder, corpus, recipe)
         if plan.get("finished"):
@@ -77,34 +78,8 @@ def pretrain(
 
 
 def _plan(folder: Path, corpus: Corpus, recipe: Recipe) -> dict[str, Any]:
-    """What the folder's run.json says of its run, if it is the one that is asked for; or a new plan."""
-    wanted: dict[str, Any] = {"recipe": recipe.to_json(), "corpus": corpus.fingerprint, "backend": backend.current()}
-    path = folder / "run.json"
-    if not path.is_file():
-        return {**wanted, "unmask": __version__, "versions": backend.versions(), "total_steps": None}
-    plan = read_json(path)
-    if not ({"recipe", "corpus", "backend", "total_steps"} <= plan.keys() and isinstance(plan["recipe"], dict)):
-        raise UserError(f"{path} was changed or damaged, so the run cannot go on; choose another --out.")
-    what = differences(plan["recipe"], wanted["recipe"], free=FREE)
-    if plan["corpus"] != wanted["corpus"]:
-        what.append("the corpus is another one")
-    if plan["backend"] != wanted["backend"]:
-        what.append(f"the backend was {plan['backend']} and is {wanted['backend']}")
-    if what:
-        raise UserError(
-            f"{folder} holds a run that differs: {'; '.join(what)}. Choose another --out, or the same recipe."
-        )
-    return plan
-
-
-def _refuse_foreign(folder: Path) -> None:
-    """A run writes into a folder of its own, never over somebody's files."""
-    if folder.is_dir() and not (folder / "run.json").is_file():
-        inside = sorted(path.name for path in folder.iterdir() if path.name != ".lock")
-        if inside:
-            raise UserError(
-                f"{folder} holds something already ({inside[0]}); choose a new or an empty folder as --out."
-            )
+    wanted = {"recipe": recipe.to_json(), "corpus": corpus.fingerprint, "backend": backend.current()}
+    return plan_of(folder, wanted, {"recipe": FREE})
 
 
 def _tokenizer_of(corpus: Corpus) -> Tokenizer:

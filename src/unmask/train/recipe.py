@@ -15,7 +15,14 @@ from unmask.data.blocks import FORMATS, PAIRS
 from unmask.errors import UserError
 
 _FOLDER = "recipes"
-_MOST = {"length": 65_536, "batch_tokens": 2**34, "piece_tokens": 2**34, "steps": 10**10, "epochs": 10**6}
+_MOST = {
+    "length": 65_536,
+    "max_positions": 65_536,
+    "batch_tokens": 2**34,
+    "piece_tokens": 2**34,
+    "steps": 10**10,
+    "epochs": 10**6,
+}
 _MOST |= {"hours": 10**5, "seed": 2**62}
 
 
@@ -43,6 +50,8 @@ class Recipe:
     )
     length: int = 512
     """Tokens of a block, special ones counted."""
+    max_positions: int | None = None
+    """Tokens that the model can read, if more than a block has; fine-tuning must then teach the later positions."""
     masking: Literal["dynamic", "static"] = "dynamic"
     mask_unit: Literal["token", "word", "span"] = "token"
     mask_share: float = 0.15
@@ -104,7 +113,8 @@ class Recipe:
         """The model that a run from scratch begins with."""
         named = ("n_layers", "n_heads", "d_model", "d_ff", "dropout", "attention_dropout", "initializer_range")
         changes = {name: getattr(self, name) for name in named if getattr(self, name) is not None}
-        return preset(self.family, self.size, vocab_size=n_ids, max_positions=self.length, **_shaped(changes), **ids)
+        positions = self.max_positions or self.length
+        return preset(self.family, self.size, vocab_size=n_ids, max_positions=positions, **_shaped(changes), **ids)
 
 
 def _shaped(changes: dict[str, Any]) -> dict[str, Any]:
@@ -176,11 +186,23 @@ def _check_values(recipe: Recipe) -> None:
     said = [key for key in ("steps", "epochs", "hours") if getattr(recipe, key) is not None]
     if len(said) > 1:
         raise UserError(f"{' and '.join(said)} are both given; a run's length is said by one of them.")
-    positive = ("length", "batch_tokens", "piece_tokens", "steps", "epochs", "hours", "save_every", "evaluate_every")
+    positive = (
+        "length",
+        "max_positions",
+        "batch_tokens",
+        "piece_tokens",
+        "steps",
+        "epochs",
+        "hours",
+        "save_every",
+        "evaluate_every",
+    )
     for key in (*positive, "peak_rate", "epsilon", "clip_norm", "heldout_tokens", "static_masks"):
         value = getattr(recipe, key)
         if value is not None and not value > 0:
             raise UserError(f"{key} is {value}, but must be more than 0.")
+    if (recipe.max_positions or recipe.length) < recipe.length:
+        raise UserError(f"max_positions is {recipe.max_positions}, but blocks have {recipe.length} tokens.")
     _check_shares(recipe)
     pairs = recipe.input_format in PAIRS
     if recipe.objective == "mlm+nsp" and not pairs:
