@@ -107,14 +107,14 @@ def longest_common_run(one: Sequence[str], other: Sequence[str]) -> int:
 # The Penn Treebank's way of parting words, which CMRC's script takes from NLTK: as much of it as lower-case text
 # without CMRC's punctuation can meet.
 _TREEBANK = (
-    (re.compile(r"(?:(?<=[ (\[{<])|^)(?:\"|'')"), " `` "),
+    (re.compile(r"^\"|(?<=[ (\[{<])(?:\"|'')"), " `` "),
     (re.compile(r"(?<!\w)'(?!(?:re|ve|ll|m|t|s|d|n)\b)(?=\w)"), "' "),
     (re.compile(r"(?<=[^.])\.(?=[\])}>\"'» ]*$)"), " . "),
     (re.compile(r",(?!\d)"), " , "),
     (re.compile(r"\.{2,}|[;@#$%&?!()\[\]{}<>«»‘„‒–—―]"), r" \g<0> "),
     (re.compile(r"\"|''"), " '' "),
     (re.compile(r"(?<=[^'\s])('[smd]?|'ll|'re|'ve|n't)(?=\s|$)"), r" \1 "),
-    (re.compile(r"\b(can(?=not\b)|gim(?=me\b)|gon(?=na\b)|got(?=ta\b)|lem(?=me\b)|wan(?=na\s))"), r"\1 "),
+    (re.compile(r"\b(can(?=not\b)|gim(?=me\b)|gon(?=na\b)|got(?=ta\b)|lem(?=me\b)|wan(?=na(?!\S)))"), r"\1 "),
 )
 
 
