@@ -5,14 +5,14 @@ import re
 TEXT = (
     *("text", "sentence", "sentence1", "review", "content", "document", "body", "article", "premise", "question1"),
     *("text_a", "text1", "s1", "q1", "query", "question", "comment", "message", "tweet", "utterance", "passage"),
-    *("title", "headline", "summary", "description", "abstract", "sms", "post", "reviewtext", "review_body", "string"),
+    *("description", "summary", "abstract", "title", "headline", "sms", "post", "reviewtext", "review_body", "string"),
     *("文本", "句子", "文本1", "句子1", "内容", "正文", "评论", "评论内容", "评价", "问题", "标题", "文章", "微博"),
 )
 PAIRS = (
     *(("sentence1", "sentence2"), ("premise", "hypothesis"), ("text_a", "text_b"), ("question1", "question2")),
     *(("text1", "text2"), ("sentence_a", "sentence_b"), ("sentence_1", "sentence_2"), ("text_1", "text_2")),
     *(("s1", "s2"), ("q1", "q2"), ("question", "sentence"), ("question", "passage"), ("query", "passage")),
-    *(("query", "document"), ("query1", "query2"), ("query", "title"), ("sent1", "sent2"), ("source", "target")),
+    *(("query", "document"), ("query1", "query2"), ("query", "title"), ("sent1", "sent2")),
     *(
         ("文本1", "文本2"),
         ("句子1", "句子2"),

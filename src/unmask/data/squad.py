@@ -1,7 +1,7 @@
 """Questions about paragraphs, as SQuAD 1.1 and 2.0 (Rajpurkar et al. 2016, 2018), DRCD and CMRC 2018 write them."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from unmask.errors import UserError
@@ -72,42 +72,17 @@ def _question(asked: Any, context: str, title: str, number: int, name: str) -> d
         "id": str(given),
         "question": question,
         "context": context,
-        "answers": answers_of(asked.get("answers") or [], context, where),
+        "answers": [_answer(entry, context, where) for entry in _of({"answers": []} | asked, "answers", list, where)],
         "impossible": bool(asked.get("is_impossible", False)),
         "title": title,
     }
 
 
-def answers_of(value: Any, context: str, where: str) -> list[dict[str, Any]]:
-    """Answers as `[{"text", "start"}]`, from any form that a table or a file has them in.
-
-    Args:
-        value: SQuAD's list of objects, the hub's object of two lists (`text` and `answer_start`), a list of texts, one
-            text, or nothing. A text alone is looked for in the context; its start is -1 if it is not there.
-        context: the text that they are taken from.
-        where: the file and the place in it, for the sentence that refuses them.
-    """
-    if value is None or value == "":
-        return []
-    if isinstance(value, str):
-        value = [value]
-    if isinstance(value, Mapping) and isinstance(texts := value.get("text"), Sequence) and not isinstance(texts, str):
-        starts = value.get("answer_start", value.get("start"))
-        value = [
-            {"text": text} if starts is None else {"text": text, "start": start}
-            for text, start in zip(texts, starts if starts is not None else texts, strict=True)
-        ]
-    elif isinstance(value, Mapping):
-        value = [value]
-    if not isinstance(value, Sequence):
-        raise UserError(f"{where}: answers must be a list, not a {type(value).__name__}.")
-    return [_answer(entry, context, where) for entry in value]
-
-
 def _answer(entry: Any, context: str, where: str) -> dict[str, Any]:
+    """An answer with its start; CMRC's first form has the text alone, which is looked for: -1 if it is not there."""
     if isinstance(entry, str):
         entry = {"text": entry}
-    if not isinstance(entry, Mapping) or not isinstance(text := entry.get("text"), str):
+    if not isinstance(entry, dict) or not isinstance(text := entry.get("text"), str):
         raise UserError(f"{where}: an answer must have a text, but {str(entry)[:60]!r} has none.")
     start = entry.get("answer_start", entry.get("start"))
     if start is None:

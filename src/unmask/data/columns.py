@@ -1,0 +1,315 @@
+"""Which column plays which role in a task: as it was said, or guessed from names and contents, and then said aloud."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from unmask.data import names as known
+from unmask.data.header import is_number
+from unmask.data.readers import Record
+from unmask.errors import UserError
+from unmask.text.words import has_han
+
+ROLES: dict[str, tuple[str, ...]] = {
+    "classify": ("text", "pair", "label"),
+    "regress": ("text", "pair", "label"),
+    "tag": ("text", "tokens", "tags", "spans"),
+    "read": ("question", "context", "answers", "id"),
+    "choose": ("context", "question", "choices", "label"),
+}
+"""The roles that columns have in each task."""
+_NONE = ("", "none")
+"""What may be said for a role that no column is to play."""
+
+
+def choose_columns(
+    task: str,
+    names: Sequence[str],
+    sample: Sequence[Record],
+    said: Mapping[str, Any] | None = None,
+    *,
+    say: Callable[[str], None] | None = None,
+    labelled: bool = True,
+) -> dict[str, str]:
+    """For each role the column that plays it.
+
+    Several columns of choices are one text, with commas between their names. A role that no column plays is not there.
+
+    Args:
+        task: one of `ROLES`.
+        names: the columns there are.
+        sample: some records, to look into.
+        said: what the user said, role → column; None for a role that was not said, "none" for one that is not wanted.
+            A column may also be said by its number, from 1.
+        say: is told what was guessed.
+        labelled: whether the role that holds the right answer must be played, as in training.
+    """
+    roles = _Roles(task, names, sample, said or {}, labelled=labelled)
+    {"classify": _of_texts, "regress": _of_texts, "tag": _of_tags, "read": _of_questions, "choose": _of_choices}[task](
+        roles
+    )
+    guessed = [role for role in ROLES[task] if role in roles.guessed]
+    if say is not None and guessed:
+        parts = [f"{role} from {_shown(roles.guessed[role])}" for role in guessed]
+        flags = ", ".join(f"--{role}" for role in guessed)
+        say(
+            f"The {parts[0].replace(' from ', ' is taken from ', 1)}{''.join(f', the {part}' for part in parts[1:])} "
+            f"(other columns: {flags})."
+        )
+    return {role: roles.found[role] for role in ROLES[task] if role in roles.found}
+
+
+def _shown(column: str) -> str:
+    return f"column {column}" if column.isdecimal() else repr(column)
+
+
+class _Roles:
+    """Roles and the columns that were found for them so far."""
+
+    def __init__(
+        self, task: str, names: Sequence[str], sample: Sequence[Record], said: Mapping[str, Any], *, labelled: bool
+    ) -> None:
+        if task not in ROLES:
+            raise UserError(f"There is no task {task!r}; choose among {', '.join(ROLES)}.")
+        self.task, self.names, self.labelled = task, list(names), labelled
+        self.values = {name: [_value(record, name) for record in sample] for name in names}
+        self.plain = {known.plain(name): name for name in reversed(self.names)}
+        self.found: dict[str, str] = {}
+        self.guessed: dict[str, str] = {}
+        self.unwanted: set[str] = set()
+        for role, column in said.items():
+            if column is None or role not in ROLES[task]:
+                continue
+            if column in _NONE and column not in self.names:
+                self.unwanted.add(role)
+            else:
+                self.found[role] = self._said(role, column)
+
+    def _said(self, role: str, column: Any) -> str:
+        wanted = [column] if not isinstance(column, list | tuple) else list(column)
+        if role == "choices" and len(wanted) == 1 and wanted[0] not in self.names:
+            wanted = [part.strip() for part in str(wanted[0]).split(",")]
+        return ",".join(self._existing(role, str(name)) for name in wanted)
+
+    def _existing(self, role: str, name: str) -> str:
+        if name in self.names:
+            return name
+        if name.isdecimal() and 1 <= int(name) <= len(self.names):
+            return self.names[int(name) - 1]
+        raise UserError(f"There is no column {name!r} for --{role}, only {', '.join(self.names) or 'none'}.")
+
+    def open(self, role: str) -> bool:
+        """Whether a column is still to be found for the role."""
+        return role not in self.found and role not in self.unwanted
+
+    def free(self) -> list[str]:
+        """The columns that play no role yet."""
+        taken = {name for column in self.found.values() for name in (column, *column.split(","))}
+        return [name for name in self.names if name not in taken]
+
+    def guess(self, role: str, column: str | None) -> bool:
+        """Gives the role to a column, if there is one and nothing was said of the role."""
+        if column is None or not self.open(role):
+            return False
+        self.found[role] = self.guessed[role] = column
+        return True
+
+    def by_name(self, likely: Sequence[str], test: Callable[[list[Any]], bool] = lambda _: True) -> str | None:
+        """The free column with the likeliest name whose values pass a test."""
+        free = set(self.free())
+        named = (self.plain[name] for name in likely if name in self.plain)
+        return next((name for name in named if name in free and test(self.values[name])), None)
+
+    def must(self, role: str) -> None:
+        """Asks for the column of a role that none was found for."""
+        if self.open(role):
+            raise UserError(
+                f"Which column holds the {role}? Say --{role} with one of {', '.join(self.free()) or 'none'}."
+            )
+
+
+def _value(record: Record, name: str) -> Any:
+    return record.values.get(name)
+
+
+def _of_texts(roles: _Roles) -> None:
+    """Text, pair and label."""
+    if roles.labelled:
+        numbers = roles.task == "regress"
+        roles.guess("label", roles.by_name(known.LABEL, _are_mostly_numbers if numbers else _are_labels))
+    if "text" not in roles.found and "pair" not in roles.found:
+        _guess_pair(roles)
+        roles.guess("text", roles.by_name(known.TEXT, _are_words))
+    elif "pair" not in roles.found and (second := _second_of(roles, roles.found["text"])):
+        roles.guess("pair", second)
+    if roles.open("text"):
+        _guess_text_by_content(roles)
+    roles.must("text")
+    if roles.labelled:
+        roles.guess("label", _label_by_content(roles))
+        roles.must("label")
+
+
+def _guess_pair(roles: _Roles) -> None:
+    for first, _ in known.PAIRS:
+        column = roles.plain.get(first)
+        if column in roles.free() and (second := _second_of(roles, str(column))):
+            roles.guess("text", column)
+            roles.guess("pair", second)
+            return
+
+
+def _second_of(roles: _Roles, text: str) -> str | None:
+    """The column that is read together with this one, by their names."""
+    seconds = [second for first, second in known.PAIRS if first == known.plain(text)]
+    return roles.by_name(seconds)
+
+
+def _guess_text_by_content(roles: _Roles) -> None:
+    texts = [name for name in roles.free() if _are_texts(roles.values[name])]
+    if not texts and len(roles.free()) == 1:
+        texts = roles.free()
+    if len(texts) == 1:
+        roles.guess("text", texts[0])
+    elif len(texts) == 2 and all(name.isdecimal() for name in texts):
+        roles.guess("text", texts[0])
+        roles.guess("pair", next((b for a, b in pairwise(roles.names) if [a, b] == texts), None))
+
+
+def _label_by_content(roles: _Roles) -> str | None:
+    """Among the other columns one of numbers for regression, of few values for classes; of several the last."""
+    columns = {name: roles.values[name] for name in roles.free()}
+    if roles.task == "regress":
+        likely = [name for name, values in columns.items() if _are_numbers(values) and not _count(values)]
+        fractions = [name for name in likely if any(float(value) % 1 for value in columns[name])]
+        return next(reversed(fractions or likely), None)
+    likely = [name for name, values in columns.items() if _are_classes(values)]
+    numbered = [name for name in likely if _are_numbers(columns[name])]
+    return next(reversed(numbered or likely or (list(columns) if len(columns) == 1 else [])), None)
+
+
+def _of_tags(roles: _Roles) -> None:
+    """Tokens and tags, or a text and spans."""
+    spans_said = "spans" in roles.found or ("text" in roles.found and "tags" not in roles.found)
+    if not spans_said and roles.open("tokens") and "text" not in roles.found:
+        roles.guess("tokens", roles.by_name(known.TOKENS, _are_lists))
+    if "tokens" not in roles.found:
+        roles.guess("text", roles.by_name(known.TEXT, _are_words) or _only_text(roles))
+        if "text" not in roles.found:
+            roles.must("tokens" if "tags" in roles.found else "text")
+    if not roles.labelled or "tags" in roles.found or "spans" in roles.found:
+        return
+    if "text" in roles.found and roles.guess("spans", roles.by_name(known.SPANS, _are_spans)):
+        return
+    if not roles.guess("tags", roles.by_name(known.TAGS, _are_lists)):
+        roles.must("tags" if "tokens" in roles.found else "spans")
+
+
+def _only_text(roles: _Roles) -> str | None:
+    texts = [name for name in roles.free() if _are_texts(roles.values[name])]
+    return texts[0] if len(texts) == 1 else None
+
+
+def _of_questions(roles: _Roles) -> None:
+    """Question, context, answers and id."""
+    roles.guess("question", roles.by_name(known.QUESTION))
+    roles.must("question")
+    roles.guess("context", roles.by_name(known.CONTEXT))
+    roles.must("context")
+    if roles.labelled:
+        roles.guess("answers", roles.by_name(known.ANSWERS))
+        roles.must("answers")
+    if roles.open("id") and (column := roles.by_name(known.ID)):
+        roles.found["id"] = column  # an id changes nothing, so it is not worth saying
+
+
+def _of_choices(roles: _Roles) -> None:
+    """Choices in a list or in a column each, the right one, and what they go on from."""
+    roles.guess("choices", _several(roles) or roles.by_name(known.CHOICES, _are_lists))
+    roles.must("choices")
+    if roles.labelled:
+        roles.guess("label", roles.by_name(known.RIGHT))
+        roles.must("label")
+    roles.guess("context", roles.by_name(known.CONTEXT))
+    follows = ("sent2",) if known.plain(roles.found.get("context", "")) == "sent1" else ()
+    roles.guess("question", roles.by_name((*follows, *known.QUESTION)))
+    if "question" not in roles.found:
+        roles.must("context")
+
+
+def _several(roles: _Roles) -> str | None:
+    """`ending0` to `ending3`: choices in a column each."""
+    stems: dict[str, list[str]] = {}
+    for name in roles.free():
+        if (found := known.SEVERAL_CHOICES.fullmatch(known.plain(name))) and not _are_lists(roles.values[name]):
+            stems.setdefault(found[1], []).append(name)
+    columns = max(stems.values(), key=len, default=[])
+    return ",".join(sorted(columns, key=known.plain)) if len(columns) > 1 else None
+
+
+def _given(values: Sequence[Any]) -> list[Any]:
+    return [value for value in values if value is not None and value != ""]
+
+
+def _are_words(values: list[Any]) -> bool:
+    """Whether they can be read: a list or a number is no text."""
+    given = _given(values)
+    return all(isinstance(value, str) for value in given) and not (given and all(is_number(value) for value in given))
+
+
+def _are_texts(values: list[Any]) -> bool:
+    """Whether most are several words or several Chinese characters, and most are different."""
+    given = _given(values)
+    if not given or not _are_words(given):
+        return False
+    long = sum(len(value.split()) > 1 or (len(value) > 3 and has_han(value)) for value in given)
+    return 2 * long > len(given) and 3 * len(set(given)) > len(given)
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    given = _given(values)
+    if any(isinstance(value, bool) or not isinstance(value, str | int | float) for value in given):
+        return False
+    return bool(given) and all(is_number(str(value)) and "%" not in str(value) for value in given)
+
+
+def _are_mostly_numbers(values: list[Any]) -> bool:
+    """So that a column of scores is found although some are missing or broken, which is said later with their lines."""
+    numbers = [value for value in _given(values) if _are_numbers([value])]
+    return 2 * len(numbers) > len(values)
+
+
+def _count(values: list[Any]) -> bool:
+    """Whether they count the rows."""
+    numbers = [float(value) for value in values if value is not None and value != ""]
+    return len(numbers) > 2 and all(not number % 1 for number in numbers) and all(a < b for a, b in pairwise(numbers))
+
+
+def _are_labels(values: list[Any]) -> bool:
+    """Whether they may be labels as far as one can tell: all but long texts."""
+    return all(len(value) < 200 for value in values if isinstance(value, str))
+
+
+def _are_classes(values: list[Any]) -> bool:
+    """Whether there are few different ones, more than one, and none is missing."""
+    given = [str(value) for value in _given(values)]
+    return len(given) == len(values) and 1 < len(set(given)) <= max(2, len(given) / 3)
+
+
+def _are_lists(values: list[Any]) -> bool:
+    """Lists, objects with lists in them, or texts that hold lists (JSON, or words between spaces)."""
+    given = _given(values)
+    return bool(given) and all(
+        isinstance(value, list | tuple | dict) or (isinstance(value, str) and (value.startswith("[") or " " in value))
+        for value in given
+    )
+
+
+def _are_spans(values: list[Any]) -> bool:
+    """Lists of objects or of lists."""
+    given = _given(values)
+    if given and all(isinstance(value, str) for value in given):
+        return all(value.startswith("[") for value in given)
+    if not given or not all(isinstance(value, list | tuple) for value in given):
+        return False
+    return all(isinstance(span, list | tuple | dict) for value in given for span in value)
