@@ -67,12 +67,17 @@ def figures(evaluation: Evaluation) -> dict[str, Any]:
     """The content of metrics.json; a figure that is not a number is null there."""
     return {
         "task": evaluation.task,
-        "model": evaluation.model,
-        "data": evaluation.data,
+        "model": _encodable(evaluation.model),
+        "data": _encodable(evaluation.data),
         "n_examples": evaluation.n_examples,
         "metrics": {name: _finite(value) for name, value in evaluation.metrics.items()},
         "intervals": {name: [_finite(end) for end in ends] for name, ends in evaluation.intervals.items()},
     }
+
+
+def _encodable(name: str) -> str:
+    """A file's name may hold bytes that are no UTF-8, which Python keeps as lone surrogates."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def _finite(value: float) -> float | None:
