@@ -95,17 +95,15 @@ def classification_statistic(gold_N: np.ndarray, probabilities_NC: np.ndarray) -
     def statistic(indices: np.ndarray) -> dict[str, float]:
         found = _figures_of_counts(_counts(cells_N[indices], n_classes))
         found["ece"] = confidences.error(indices)
-        return found | (_areas(ranking, gold_N[indices], indices) if ranking else {})
+        return found | (_areas(ranking, np.bincount(indices, minlength=len(gold_N))) if ranking else {})
 
     return statistic
 
 
-def _areas(ranking: Ranking, gold_N: np.ndarray, indices: np.ndarray) -> dict[str, float]:
+def _areas(ranking: Ranking, times_N: np.ndarray) -> dict[str, float]:
     """The areas under both curves, where both classes occur."""
-    if gold_N.all() or not gold_N.any():
-        return {}
-    areas = {"roc_auc": ranking.roc_auc(indices), "average_precision": ranking.average_precision(indices)}
-    return {name: area for name, area in areas.items() if area is not None}
+    area, precision = ranking.roc_auc(times_N), ranking.average_precision(times_N)
+    return {} if area is None or precision is None else {"roc_auc": area, "average_precision": precision}
 
 
 def _figures_of_counts(counts_CC: np.ndarray) -> dict[str, float]:
@@ -154,19 +152,20 @@ def multi_label_statistic(gold_NC: np.ndarray, probabilities_NC: np.ndarray, thr
     if gold_NC.shape != probabilities_NC.shape:
         raise UserError(f"Labels of shape {gold_NC.shape} and probabilities of {probabilities_NC.shape} do not fit.")
     predicted_NC = probabilities_NC >= threshold
-    counts_N3C = np.stack([gold_NC & predicted_NC, predicted_NC, gold_NC], 1)
+    # Floats, exact up to 2⁵³: products of integers are many times slower.
+    counts_N3C = np.stack([gold_NC & predicted_NC, predicted_NC, gold_NC], 1).astype(float)
     exact_N = (gold_NC == predicted_NC).all(1)
     rankings = [Ranking(gold_N, scores_N) for gold_N, scores_N in zip(gold_NC.T, probabilities_NC.T, strict=True)]
 
     def statistic(indices: np.ndarray) -> dict[str, float]:
         times_N = np.bincount(indices, minlength=len(exact_N))
-        right_C, predicted_C, gold_C = np.tensordot(times_N, counts_N3C, 1)
+        right_C, predicted_C, gold_C = np.tensordot(times_N.astype(float), counts_N3C, 1)
         found = {
             "micro_f1": figures(right_C.sum(), predicted_C.sum(), gold_C.sum()).f1,
             "macro_f1": _macro_f1(right_C, predicted_C, gold_C),
             "exact_match": float(times_N @ exact_N / times_N.sum()),
         }
-        areas = [area for area in (ranking.average_precision(indices) for ranking in rankings) if area is not None]
+        areas = [area for area in (ranking.average_precision(times_N) for ranking in rankings) if area is not None]
         return found | ({"average_precision": float(np.mean(areas))} if areas else {})
 
     return statistic

@@ -1,6 +1,6 @@
 """Ranking of examples by a score: the ROC and precision-recall curves, the areas under them; equal scores are one step.
 
-Everything here is a count of examples at each distinct score, so that a sample of the examples needs no sorting.
+The examples are sorted once; a sample of them is how often each counts, and needs no sorting.
 """
 
 from typing import NamedTuple
@@ -35,30 +35,36 @@ class Ranking:
     """
 
     def __init__(self, gold_N: np.ndarray, scores_N: np.ndarray) -> None:
-        rising, places = np.unique(np.asarray(scores_N), return_inverse=True)
-        self.scores = rising[::-1]
+        order_N = np.argsort(scores_N, kind="stable")[::-1]
+        falling_N = np.asarray(scores_N)[order_N]
+        # Equal scores are taken at once: only the last of them ends a step.
+        self._ends = np.flatnonzero(np.append(falling_N[1:] != falling_N[:-1], True)[: len(falling_N)])
+        self._order_N, self._positive_N = order_N, np.asarray(gold_N, bool)[order_N]
+        self.scores = falling_N[self._ends]
         """The distinct scores, the highest first."""
-        # Even numbers are negative examples, odd ones positive: one count gives both.
-        self._cells_N = 2 * (len(rising) - 1 - places.reshape(-1)) + np.asarray(gold_N, bool)
 
-    def taken(self, indices: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """How many positive and how many negative examples score at least as high as each distinct score."""
-        cells = self._cells_N if indices is None else self._cells_N[indices]
-        counts = np.bincount(cells, minlength=2 * len(self.scores)).reshape(-1, 2).cumsum(0)
-        return counts[:, 1], counts[:, 0]
+    def taken(self, times_N: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """How many positive and how many negative examples score at least as high as each distinct score.
 
-    def roc_auc(self, indices: np.ndarray | None = None) -> float | None:
+        Args:
+            times_N: how often each example counts; once if not given.
+        """
+        times_N = np.ones(len(self._order_N), int) if times_N is None else times_N[self._order_N]
+        positive = (times_N * self._positive_N).cumsum()[self._ends]
+        return positive, times_N.cumsum()[self._ends] - positive
+
+    def roc_auc(self, times_N: np.ndarray | None = None) -> float | None:
         """The chance that a positive example scores higher than a negative one, equal scores counting half."""
-        positive, negative = self.taken(indices)
+        positive, negative = self.taken(times_N)
         if not positive[-1] or not negative[-1]:
             return None
         before = np.concatenate([[0], positive[:-1]])
         area = ((positive + before) * np.diff(negative, prepend=0)).sum(dtype=float) / 2
         return float(area / (float(positive[-1]) * float(negative[-1])))
 
-    def average_precision(self, indices: np.ndarray | None = None) -> float | None:
+    def average_precision(self, times_N: np.ndarray | None = None) -> float | None:
         """The precision at each distinct score, weighted with the recall it adds (no interpolation)."""
-        positive, negative = self.taken(indices)
+        positive, negative = self.taken(times_N)
         if not positive[-1]:
             return None
         precision = positive / np.maximum(positive + negative, 1)
