@@ -48,10 +48,11 @@ def test_rooms_import_downwards_only(path):
         "model": {"config", "errors", "backend"},
         "checkpoint": {"model", "text", "config", "errors", "backend", "sources", "files"},
         "tasks": {"data", "text", "errors"},
+        "engines": {"tasks", "model", "backend", "errors"},
         "report": {"tasks", "errors", "files"},
-        "predict": {"tasks", "checkpoint", "model", "data", "text", "errors", "backend", "sources", "files"},
+        "predict": {"engines", "tasks", "checkpoint", "model", "data", "text", "errors", "backend", "sources", "files"},
         "train": {
-            *("tasks", "predict", "checkpoint", "model", "data", "text", "config", "errors"),
+            *("tasks", "engines", "predict", "checkpoint", "model", "data", "text", "config", "errors"),
             *("backend", "sources", "files", "progress"),
         },
         "evaluate": {"report", "predict", "tasks", "data", "errors", "files", "progress"},

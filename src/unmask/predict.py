@@ -1,4 +1,4 @@
-"""Predictor: a tokenizer and a model that answer questions about texts.
+"""Predictor: a tokenizer, a model and a task that answer questions about texts.
 
 Each task has three steps: texts become rows of token ids, the model computes, its numbers become answers. The first and
 the last live in `tasks` and know no framework; here is the middle.
@@ -6,17 +6,31 @@ the last live in `tasks` and know no framework; here is the middle.
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
 from unmask import backend as backends
 from unmask import sources
 from unmask.backend import Tensor
+from unmask.data.readers import Record
+from unmask.engines.keras import KerasEngine, shape_of
 from unmask.errors import UserError
+from unmask.files import read_json
+from unmask.tasks import task_of
+from unmask.tasks.choose import Chosen
+from unmask.tasks.classify import Classified, MultiClassified
 from unmask.tasks.fill import FilledText, Row, filled, read_masks
+from unmask.tasks.read import ReadAnswer
+from unmask.tasks.regress import Measured
+from unmask.tasks.tag import TagAnswer
+from unmask.tasks.task import Task
+from unmask.tasks.texts import TextExample, sequences_of
+from unmask.tasks.units import Sequence as Tokens
+from unmask.tasks.units import Unit, Window
 from unmask.text import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
@@ -24,9 +38,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("unmask")
 
+TASK_FILE = "task.json"
+"""What a task must remember beside its labels: a scheme of tags, thresholds, how long texts were read."""
+
 _TOKENS_AT_ONCE = 8192
 _PREDICTIONS_AT_ONCE = 256
 """Each is a row of numbers as long as the vocabulary."""
+_USUAL_LENGTH = 512
+
+Answer = TypeVar("Answer")
 
 
 def load(source: str | os.PathLike[str], backend: str | None = None) -> "Predictor":
@@ -42,7 +62,15 @@ def load(source: str | os.PathLike[str], backend: str | None = None) -> "Predict
     config, _ = read_config(folder)
     tokenizer = load_tokenizer(folder)
     check_vocabulary(tokenizer, config)
-    return Predictor(tokenizer, load_model(folder, backend=backend), name=os.fspath(source))
+    settings = read_json(folder / TASK_FILE) if (folder / TASK_FILE).is_file() else {}
+    settings |= {"pooling": _pooling(folder)}
+    return Predictor(tokenizer, load_model(folder, backend=backend), settings, name=os.fspath(source))
+
+
+def _pooling(folder: Path) -> str:
+    """How a folder of sentence-transformers says that a text's vector is made; else the mean."""
+    path = folder / "1_Pooling" / "config.json"
+    return "first" if path.is_file() and read_json(path).get("pooling_mode_cls_token") else "mean"
 
 
 class Predictor:
@@ -51,15 +79,153 @@ class Predictor:
     Args:
         tokenizer: the model's own.
         model: a model with the head that the question needs.
+        settings: what the model's folder says of its task.
         name: what messages call it.
     """
 
-    def __init__(self, tokenizer: Tokenizer, model: "Bert | Transformer", *, name: str = "This model") -> None:
-        self.tokenizer, self.model, self.name = tokenizer, model, name
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        model: "Bert | Transformer",
+        settings: Mapping[str, Any] | None = None,
+        *,
+        name: str = "This model",
+    ) -> None:
+        self.tokenizer, self.model, self.settings, self.name = tokenizer, model, dict(settings or {}), name
+        config = model.config
+        self.task = task_of(model.head_name, config.classes, config.problem, self.settings)
         self._likeliest = lru_cache(maxsize=8)(self._compile_likeliest)
 
     def __repr__(self) -> str:
         return f"Predictor({self.name!r}, head {self.model.head_name!r})"
+
+    @cached_property
+    def engine(self) -> KerasEngine:
+        """What computes."""
+        model: Any = self.model
+        return KerasEngine(model, self.tokenizer.pad_id)
+
+    # --- tasks -----------------------------------------------------------------------------------
+
+    @overload
+    def classify(self, texts: str, pairs: str | None = ..., **options: Any) -> Classified | MultiClassified: ...
+    @overload
+    def classify(
+        self, texts: Sequence[str], pairs: Sequence[str] | None = ..., **options: Any
+    ) -> list[Classified] | list[MultiClassified]: ...
+    def classify(self, texts: Any, pairs: Any = None, **options: Any) -> Any:
+        """The label of a text, or of each text of a list; with a model of several labels, all that are likely.
+
+        Args:
+            texts: one text, or a list of them.
+            pairs: for a model of pairs, the second text or texts.
+            options: `max_length`, the tokens that are read of a text; `stride`: what is longer is read in windows that
+                share so many tokens.
+
+        >>> load("my-model").classify("A joy to watch.").label  # doctest: +SKIP
+        'positive'
+        """
+        return self._of_texts("classify", texts, pairs, options)
+
+    @overload
+    def regress(self, texts: str, pairs: str | None = ..., **options: Any) -> Measured: ...
+    @overload
+    def regress(self, texts: Sequence[str], pairs: Sequence[str] | None = ..., **options: Any) -> list[Measured]: ...
+    def regress(self, texts: Any, pairs: Any = None, **options: Any) -> Any:
+        """The number of a text or a pair; arguments as of `classify`."""
+        return self._of_texts("regress", texts, pairs, options)
+
+    @overload
+    def tag(self, texts: str, **options: Any) -> TagAnswer: ...
+    @overload
+    def tag(self, texts: Sequence[str], **options: Any) -> list[TagAnswer]: ...
+    def tag(self, texts: Any, **options: Any) -> Any:
+        """The entities of a text, or of each text of a list, with their places; long texts are read in windows."""
+        return self._of_texts("tag", texts, None, options)
+
+    def answer(self, *, question: str, context: str, **options: Any) -> ReadAnswer:
+        """The answer to a question from a context of any length, which is read in windows."""
+        values = {"id": "", "question": question, "context": context}
+        columns = {name: name for name in values}
+        return self.predict([Record(values, "The question")], columns, task="read", **options)[0]
+
+    def choose(self, choices: Sequence[str], *, context: str = "", question: str = "", **options: Any) -> Chosen:
+        """Which of the choices fits the question and the context."""
+        values = {"context": context, "question": question, "choices": list(choices)}
+        columns = {name: name for name in values}
+        return self.predict([Record(values, "The question")], columns, task="choose", **options)[0]
+
+    def embed(self, texts: Sequence[str], *, pooling: str | None = None) -> np.ndarray:
+        """A vector for each text: the mean of its tokens' hidden states, or the first token's (`pooling="first"`).
+
+        A folder of sentence-transformers says which of the two; texts that are too long are cut, which is logged.
+        """
+        pooling = pooling or self.settings.get("pooling", "mean")
+        if pooling not in ("mean", "first"):
+            raise UserError(f"pooling is {pooling!r}; it may be 'mean' or 'first'.")
+        self.tokenizer.encode_many(texts[:0])  # a list of texts, or a sentence that says what came
+        examples = [TextExample(text, None, None, f"text {n}") for n, text in enumerate(texts, start=1)]
+        window = Window(min(self.model.config.max_positions, _USUAL_LENGTH))
+        units = [Unit(n, (s[0],), {}) for n, s in enumerate(sequences_of(examples, self.tokenizer, window))]
+        vectors = self.engine.embeddings(units, pooling=pooling)
+        return np.stack(vectors) if vectors else np.zeros((0, self.model.config.d_model), np.float32)
+
+    def _of_texts(self, task: str, texts: Any, pairs: Any, options: Mapping[str, Any]) -> Any:
+        single = isinstance(texts, str)
+        if single:
+            texts, pairs = [texts], None if pairs is None else [pairs]
+        self.tokenizer.encode_many(texts[:0])  # a list of texts, or a sentence that says what came
+        if pairs is not None and (isinstance(pairs, str) or len(pairs) != len(texts)):
+            raise UserError(f"{len(texts)} texts came with {len(pairs)} second texts; each needs one.")
+        rows = [{"text": text} for text in texts] if pairs is None else _both(texts, pairs)
+        records = [Record(row, f"text {number}") for number, row in enumerate(rows, start=1)]
+        columns = {"text": "text"} if pairs is None else {"text": "text", "pair": "pair"}
+        answers = self.predict(records, columns, task=task, **options)
+        return answers[0] if single else answers
+
+    def predict(
+        self,
+        records: Sequence[Record],
+        columns: Mapping[str, str],
+        *,
+        task: str | None = None,
+        max_length: int | None = None,
+        stride: int | None = None,
+        done: Callable[[int], None] | None = None,
+    ) -> list[Any]:
+        """The answers to records, as a file gives them, in their order.
+
+        Args:
+            records: what is asked.
+            columns: for each role of the task the column that has it.
+            task: the task that the caller expects; another one's model is refused.
+            max_length: the tokens that are read of a text at once; as in training if not given.
+            stride: what is longer is read in windows that share so many tokens; as in training if not given.
+            done: is told how many more rows were computed.
+        """
+        mine = self.task_for(task)
+        examples = mine.examples(records, columns, labelled=False)
+        units = mine.units(examples, self.tokenizer, self.window(max_length, stride))
+        return mine.answers(examples, units, self.engine.logits(units, done))
+
+    def task_for(self, name: str | None) -> Task[Any, Any]:
+        """The model's task, if it is the one that is asked for and was trained."""
+        if self.task is None or (name is not None and self.task.name != name):
+            can = "no task" if self.task is None else self.task.name
+            asked = f"not {name}" if name is not None else "nothing to predict"
+            raise UserError(f"{self.name} was trained for {can}, {asked}; fine-tune a model for it first.")
+        self._need_head(f"cannot {self.task.name}", self.task.head)
+        return self.task
+
+    def window(self, max_length: int | None, stride: int | None) -> Window:
+        """How long texts are read: as was said, or as in training."""
+        limit = self.model.config.max_positions
+        length = max_length or int(self.settings.get("length") or min(limit, _USUAL_LENGTH))
+        if length > limit:
+            raise UserError(f"{length} tokens, but this model reads {limit}; pass --max-length {limit} or --stride.")
+        return Window(length, self.settings.get("stride") if stride is None else stride)
+
+    # --- filling masks ---------------------------------------------------------------------------
 
     def fill(self, text: str, *, top_k: int = 5) -> FilledText:
         """The likeliest tokens for each mask, and the text filled in.
@@ -117,7 +283,7 @@ class Predictor:
         ends = np.cumsum([0, *(len(row.positions) for row in rows)])
         ids_MK, probabilities_MK = np.zeros((ends[-1], top_k), np.int64), np.zeros((ends[-1], top_k))
         for chosen in batches(rows):
-            inputs = arrays([rows[i] for i in chosen], self.tokenizer.pad_id, self.model.config.max_positions)
+            inputs = arrays([rows[i] for i in chosen], self.model, self.tokenizer.pad_id)
             answer = self._likeliest(top_k)(*inputs)
             probabilities_BPK, ids_BPK = (ops.convert_to_numpy(part) for part in answer)
             for row, i in enumerate(chosen):
@@ -155,17 +321,17 @@ def batches(rows: Sequence[Row]) -> Iterator[list[int]]:
         yield chosen
 
 
-def arrays(rows: Sequence[Row], pad_id: int, limit: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def arrays(rows: Sequence[Row], model: Any, pad_id: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(ids_BL, attend_BL, predict_BP) of these rows; some more of each axis where each new shape would be compiled."""
-    size, length, n_masks = len(rows), max(len(row.ids) for row in rows), max(len(row.positions) for row in rows)
-    if backends.current() != "torch":
-        size, n_masks = (1 << (n - 1).bit_length() for n in (size, n_masks))
-        length = min(limit, -(-length // 32) * 32)
-    ids_BL = np.full((size, length), pad_id, np.int32)
-    attend_BL = np.zeros((size, length), bool)
-    predict_BP = np.zeros((size, n_masks), np.int32)
+    shape, n_masks = shape_of(model, pad_id), max(len(row.positions) for row in rows)
+    found = shape.arrays([Unit(n, (Tokens(row.ids, [0] * len(row.ids)),), {}) for n, row in enumerate(rows)])
+    if shape.fixed:
+        n_masks = 1 << (n_masks - 1).bit_length()
+    predict_BP = np.zeros((len(found["ids_BL"]), n_masks), np.int32)
     for b, row in enumerate(rows):
-        ids_BL[b, : len(row.ids)] = row.ids
-        attend_BL[b, : len(row.ids)] = True
         predict_BP[b, : len(row.positions)] = row.positions
-    return ids_BL, attend_BL, predict_BP
+    return found["ids_BL"], found["attend_BL"], predict_BP
+
+
+def _both(texts: Sequence[str], pairs: Sequence[str]) -> list[dict[str, str]]:
+    return [{"text": text, "pair": pair} for text, pair in zip(texts, pairs, strict=True)]

@@ -34,6 +34,8 @@ def options(
 ) -> None:
     """Options that stand before the verb."""
     logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.DEBUG if debug else logging.WARNING)
+    if not debug:
+        logging.getLogger("unmask").setLevel(logging.INFO)
     for noisy in (
         "httpx",
         "httpcore",

@@ -11,6 +11,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from unmask.errors import UserError
+from unmask.tasks.metrics.bootstrap import Statistic, of_all
 from unmask.tasks.units import Unit, Window
 from unmask.text import Tokenizer
 
@@ -69,5 +71,17 @@ class Task(ABC, Generic[Example, Answer]):
         """
 
     @abstractmethod
+    def statistic(self, examples: Listed[Example], answers: Listed[Answer]) -> Statistic:
+        """The task's figures, `metric` among them, as a function of the examples that count."""
+
     def metrics(self, examples: Listed[Example], answers: Listed[Answer]) -> dict[str, float]:
-        """The task's figures, `metric` among them."""
+        """The figures of all these examples."""
+        return of_all(len(examples), self.statistic(examples, answers))
+
+    def class_weights(self, examples: Listed[Example]) -> list[float]:
+        """How much each class counts in training, so that rare ones are not neglected."""
+        del examples
+        raise UserError(f"Class weights are for the classification of one label, not for {self.name}.")
+
+    def tune(self, examples: Listed[Example], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
+        """Adjusts settings, such as a threshold, to held-out examples; most tasks have nothing to adjust."""

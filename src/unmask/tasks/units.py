@@ -1,10 +1,16 @@
 """Units: what a model reads at once to answer one question, and what it should answer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from collections.abc import Sequence as Listed
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from unmask.errors import UserError
+
+_LENGTH_STEP = 32
+"""Where each new shape would be compiled, rows are padded to a multiple of this."""
 
 
 @dataclass(frozen=True)
@@ -51,3 +57,61 @@ class Window:
                 f"Windows of {self.length} tokens cannot share {self.stride}; "
                 f"give --stride between 0 and {self.length - 1}."
             )
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How units become arrays for one model on one backend."""
+
+    pad_id: int
+    limit: int
+    """Tokens that the model reads."""
+    several: bool = False
+    """Whether a unit has several sequences, as the choices of multiple choice."""
+    fixed: bool = False
+    """Whether shapes are rounded up to few different ones, as compiling backends want."""
+
+    def arrays(self, units: Listed[Unit]) -> dict[str, np.ndarray]:
+        """ids_BL, segments_BL and attend_BL (with choices ids_BNL …), and rows_B: 1 for a unit, 0 for an empty row."""
+        size, length = len(units), max(unit.length for unit in units)
+        n = max(len(unit.sequences) for unit in units) if self.several else 1
+        if self.fixed:
+            size, length = 1 << (size - 1).bit_length(), min(self.limit, -(-length // _LENGTH_STEP) * _LENGTH_STEP)
+        ids = np.full((size, n, length), self.pad_id, np.int32)
+        segments, attend = np.zeros((size, n, length), np.int32), np.zeros((size, n, length), bool)
+        for b, unit in enumerate(units):
+            for i, sequence in enumerate(unit.sequences):
+                end = len(sequence.ids)
+                ids[b, i, :end], segments[b, i, :end], attend[b, i, :end] = sequence.ids, sequence.segments, True
+        found = {"ids_BL": ids, "segments_BL": segments, "attend_BL": attend}
+        found = found if self.several else {name: array[:, 0] for name, array in found.items()}
+        return {**found, "rows_B": (np.arange(size) < len(units)).astype(np.float32)}
+
+    def targets(self, units: Listed[Unit], size: int, length: int) -> dict[str, np.ndarray]:
+        """What the model should answer, with 0 (for tags −1) in empty rows and padding."""
+        found: dict[str, np.ndarray] = {}
+        for name, first in units[0].targets.items():
+            if name == "tags":
+                found[name] = np.full((size, length), -1, np.int32)
+                for b, unit in enumerate(units):
+                    found[name][b, : len(unit.targets[name])] = unit.targets[name]
+                continue
+            values = np.asarray([unit.targets[name] for unit in units])
+            kind = np.float32 if np.issubdtype(np.asarray(first).dtype, np.floating) else np.int32
+            found[name] = np.zeros((size, *values.shape[1:]), kind)
+            found[name][: len(units)] = values
+        return found
+
+
+def of_like_length(units: Listed[Unit], most_tokens: int) -> Iterator[list[int]]:
+    """The numbers of units to compute together: of like length, since padding is waste, and not too many."""
+    chosen: list[int] = []
+    n_rows = 0
+    for i in sorted(range(len(units)), key=lambda i: units[i].length):
+        if chosen and (n_rows + len(units[i].sequences)) * units[i].length > most_tokens:
+            yield chosen
+            chosen, n_rows = [], 0
+        chosen.append(i)
+        n_rows += len(units[i].sequences)
+    if chosen:
+        yield chosen

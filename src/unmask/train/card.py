@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from unmask import __version__, backend
 from unmask.data.shards import HELDOUT, TRAIN, Corpus
+from unmask.tasks.task import Task
+from unmask.train.labelled import Data
 from unmask.train.recipe import Recipe
 
 _CARD = """---
@@ -67,6 +70,63 @@ def model_card(model: Any, corpus: Corpus, recipe: Recipe, metrics: Mapping[str,
         data=_data(corpus),
         figures="\n".join(f"| {name.replace('_', ' ')} | {_shown(value)} |" for name, value in metrics.items()),
         settings="\n".join(f"| {key} | {value} |" for key, value in said.items()),
+    )
+
+
+_TASK_CARD = """---
+library_name: unmask
+base_model: {base}
+tags: [{family}, {task}]
+---
+
+# {task}, {family}, {n_layers} layers × {d_model}
+
+Fine-tuned with unmask {version} on {backend} from `{base}` for the task {task}{labels}. It opens in `transformers`, and
+in unmask:
+
+    unmask predict . --input FILE --output FILE
+    unmask evaluate . --data FILE
+
+## Figures on the held-out examples, by which the best epoch was chosen
+
+| figure | value |
+|---|---|
+{figures}
+
+![training curve](curve.png)
+
+## Recipe
+
+| key | value |
+|---|---|
+{settings}
+
+## Limits
+
+The model was trained on {examples:,} examples of `{train}` and has learnt their errors and prejudices. Evaluate it on
+examples that it has never seen, of the kind that it will meet, before use.
+"""
+
+
+def task_card(
+    model: Any, task: Task[Any, Any], data: Data, plan: Mapping[str, Any], metrics: Mapping[str, float]
+) -> str:
+    """The card of a fine-tuned model."""
+    config = model.config
+    shown = ", ".join(task.classes[:20]) + (" …" if len(task.classes) > 20 else "")
+    return _TASK_CARD.format(
+        base=plan["model"],
+        family=config.family,
+        task=task.name,
+        n_layers=config.n_layers,
+        d_model=config.d_model,
+        version=__version__,
+        backend=backend.current(),
+        labels=f" with the labels {shown}" if task.classes else "",
+        figures="\n".join(f"| {name.replace('_', ' ')} | {_shown(value)} |" for name, value in metrics.items()),
+        settings="\n".join(f"| {k} | {json.dumps(v)} |" for k, v in plan["recipe"].items() if v is not None),
+        examples=metrics["examples"],
+        train=Path(data.train).name,
     )
 
 

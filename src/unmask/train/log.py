@@ -84,6 +84,31 @@ def draw_curve(log: Log, folder: Path, *, baseline: float | None, title: str) ->
     axes.set(xlabel="step", ylabel="masked-LM loss (nats)", title=title)
     axes.grid(alpha=0.3)
     axes.legend()
+    _publish(figure, folder)
+
+
+def draw_tuning_curve(log: Log, folder: Path, *, metric: str, title: str) -> None:
+    """The picture of a fine-tuning: the loss of training, and beside it the figure of the held-out examples."""
+    import matplotlib  # noqa: PLC0415  (slow to import)
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.8), dpi=120)
+    train, heldout = log.of("train"), log.of("heldout")
+    left.plot([line["step"] for line in train], [line["loss"] for line in train])
+    left.set(xlabel="step", ylabel="loss of training", title=title)
+    right.plot([line["step"] for line in heldout], [line[metric] for line in heldout], "o-", color="tab:orange")
+    right.set(xlabel="step", ylabel=metric.replace("_", " "), title="held out")
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+    _publish(figure, folder)
+
+
+def _publish(figure: Any, folder: Path) -> None:
+    """Writes a picture whole."""
+    from matplotlib import pyplot  # noqa: PLC0415
+
     figure.tight_layout()
     scratch = folder / f".{_CURVE}"
     figure.savefig(scratch, format="png", metadata={"Software": "unmask"})

@@ -17,6 +17,7 @@ import numpy as np
 from unmask.backend import Learner
 from unmask.errors import UserError
 from unmask.progress import Progress
+from unmask.train.best import Best
 from unmask.train.divergence import astray, healthy
 from unmask.train.log import Log
 from unmask.train.state import Carried, States
@@ -82,6 +83,12 @@ class Job:
     save_every: int
     evaluate_every: int
     evaluate: Callable[[], dict[str, float]]
+    best: Best | None = None
+    """Keeps the best state, and ends the run when there is no hope for a better one."""
+
+    def ended(self, carried: Carried) -> bool:
+        """Whether nothing is left to do."""
+        return carried.step >= self.total_steps or (self.best is not None and self.best.enough(carried))
 
 
 def run(job: Job, states: States, log: Log, carried: Carried) -> Carried:
@@ -89,7 +96,7 @@ def run(job: Job, states: States, log: Log, carried: Carried) -> Carried:
     with Interruption() as interruption, Progress(job.label, job.total_steps, "steps", done=carried.step) as progress:
         if not states.steps():
             states.save(carried)  # so that there is always one to go back to
-        while carried.step < job.total_steps:
+        while not job.ended(carried):
             wrong = _until_astray(job, states, log, carried, progress, interruption)
             if wrong is not None:
                 carried = _back(states, log, carried, progress, wrong)
@@ -122,6 +129,8 @@ def _until_astray(
         wrong = _look_and_save(job, states, log, carried, progress)
         if wrong is not None:
             return wrong
+        if job.ended(carried):
+            break
         if interruption.asked:
             _stop(states, carried)
     return None
@@ -152,7 +161,9 @@ def _look_and_save(job: Job, states: States, log: Log, carried: Carried, progres
             log.write("heldout", carried.step, **figures)
             shown = ", ".join(f"{name} {value:,.4g}" for name, value in figures.items())
             progress.say(f"Step {carried.step:,}, held out: {shown}")
-    if carried.step % job.save_every == 0 or last:
+            if job.best is not None:
+                job.best.note(carried, figures)
+    if carried.step % job.save_every == 0 or job.ended(carried):
         carried.scheduled = True
         states.save(carried)
     return None

@@ -40,6 +40,10 @@ class Carried:
     seconds: float = 0.0
     """Time spent training, over all sittings."""
     tokens: int = 0
+    best: float | None = None
+    """The best held-out figure so far, where a run keeps its best state; the step of it; looks since then."""
+    best_step: int = 0
+    stale: int = 0
     scheduled: bool = True
     """False for a state that was saved because of an interruption."""
 
@@ -51,10 +55,11 @@ class States:
         folder: of the run.
         variables: all that is saved, by a name of ours.
         keep: how many scheduled states are kept.
+        name: of the folder in it that holds them.
     """
 
-    def __init__(self, folder: Path, variables: Mapping[str, Any], *, keep: int = 2) -> None:
-        self.folder, self.variables, self.keep = folder / "state", variables, keep
+    def __init__(self, folder: Path, variables: Mapping[str, Any], *, keep: int = 2, name: str = "state") -> None:
+        self.folder, self.variables, self.keep = folder / name, variables, keep
         for left in self.folder.glob(".saving-*"):  # by a run that was killed while it saved
             shutil.rmtree(left, ignore_errors=True)
 

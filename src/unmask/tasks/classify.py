@@ -1,0 +1,234 @@
+"""Text classification: one label for a text or a pair, or any number of labels. Devlin et al. 2018, section 4.1."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from collections.abc import Sequence as Listed
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unmask.data.readers import Record
+from unmask.errors import UserError
+from unmask.tasks.metrics.bootstrap import Statistic
+from unmask.tasks.metrics.calibration import fit_temperature
+from unmask.tasks.metrics.classification import classification_statistic, multi_label_statistic
+from unmask.tasks.task import Task
+from unmask.tasks.texts import TextExample, sequences_of, texts_of
+from unmask.tasks.units import Unit, Window
+from unmask.text import Tokenizer
+
+_SEPARATORS = re.compile(r"[,;|，；、]")
+_MOST_CLASSES = 10_000
+
+
+@dataclass(frozen=True)
+class Classified:
+    """The label of a text, and how likely each label is."""
+
+    label: str
+    probability: float
+    probabilities: dict[str, float]
+
+
+@dataclass(frozen=True)
+class MultiClassified:
+    """The labels of a text, the likeliest first, and how likely each label is by itself."""
+
+    labels: tuple[str, ...]
+    probabilities: dict[str, float]
+
+
+class Classify(Task[TextExample, Classified]):
+    """One of several labels."""
+
+    name: ClassVar[str] = "classify"
+    head: ClassVar[str] = "classify"
+    metric: ClassVar[str] = "accuracy"
+    problem: ClassVar[str | None] = "single_label_classification"
+
+    @classmethod
+    def learn(cls, records: Iterable[Record], columns: Mapping[str, str], **options: Any) -> "Classify":
+        """The task with the labels that occur."""
+        del options
+        return cls(_ordered(label for record in records if (label := _label(record, columns["label"]))))
+
+    def examples(self, records: Iterable[Record], columns: Mapping[str, str], *, labelled: bool) -> list[TextExample]:
+        """Texts with the numbers of their labels."""
+        number = {name: i for i, name in enumerate(self.classes)}
+        found = []
+        for record in records:
+            label = None
+            if labelled:
+                said = _label(record, columns["label"])
+                if said not in number:
+                    raise UserError(_unknown(record, said, self.classes))
+                label = number[said]
+            found.append(TextExample(*texts_of(record, columns), label, record.place))
+        return found
+
+    def units(self, examples: Listed[TextExample], tokenizer: Tokenizer, window: Window) -> list[Unit]:
+        """A row for each text, or for each window over it; all of them have the text's label."""
+        return text_units(examples, tokenizer, window, self._target)
+
+    def _target(self, label: Any) -> dict[str, Any]:
+        return {"label": label}
+
+    def answers(
+        self, examples: Listed[TextExample], units: Listed[Unit], outputs: Listed[np.ndarray]
+    ) -> list[Classified]:
+        """The likeliest label; the logits of several windows are averaged."""
+        found = []
+        for probabilities in softmax(mean_of_windows(len(examples), units, outputs)):
+            best = int(probabilities.argmax())
+            named = dict(zip(self.classes, probabilities.tolist(), strict=True))
+            found.append(Classified(self.classes[best], float(probabilities[best]), named))
+        return found
+
+    def statistic(self, examples: Listed[TextExample], answers: Listed[Classified]) -> Statistic:
+        """Accuracy, F1, Matthews' correlation and calibration of any of these examples."""
+        return classification_statistic(gold_of(examples), probabilities_of(answers))
+
+    def tune(self, examples: Listed[TextExample], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
+        """Finds the temperature for which the probabilities fit held-out labels best; the head then takes it in."""
+        logits_NC = mean_of_windows(len(examples), units, outputs)
+        self.settings["temperature"] = fit_temperature(logits_NC, gold_of(examples))
+
+    def class_weights(self, examples: Listed[TextExample]) -> list[float]:
+        """A weight for each class that makes all classes count alike: N / (C · N_c)."""
+        counts = Counter(example.label for example in examples)
+        return [len(examples) / (len(self.classes) * max(1, counts[i])) for i in range(len(self.classes))]
+
+
+class MultiLabel(Task[TextExample, MultiClassified]):
+    """Any number of labels, each by itself likely or not."""
+
+    name: ClassVar[str] = "classify"
+    head: ClassVar[str] = "classify"
+    metric: ClassVar[str] = "micro_f1"
+    problem: ClassVar[str | None] = "multi_label_classification"
+
+    @classmethod
+    def learn(cls, records: Iterable[Record], columns: Mapping[str, str], **options: Any) -> "MultiLabel":
+        """The task with the labels that occur."""
+        del options
+        return cls(_ordered(label for record in records for label in _labels(record, columns["label"])))
+
+    def examples(self, records: Iterable[Record], columns: Mapping[str, str], *, labelled: bool) -> list[TextExample]:
+        """Texts with the numbers of their labels, as tuples."""
+        number = {name: i for i, name in enumerate(self.classes)}
+        found = []
+        for record in records:
+            said = _labels(record, columns["label"]) if labelled else []
+            unknown = next((label for label in said if label not in number), None)
+            if unknown is not None:
+                raise UserError(_unknown(record, unknown, self.classes))
+            label = tuple(number[name] for name in said) if labelled else None
+            found.append(TextExample(*texts_of(record, columns), label, record.place))
+        return found
+
+    def units(self, examples: Listed[TextExample], tokenizer: Tokenizer, window: Window) -> list[Unit]:
+        """A row for each text, or for each window over it."""
+        return text_units(examples, tokenizer, window, self._target)
+
+    def _target(self, label: Any) -> dict[str, Any]:
+        has_C = np.zeros(len(self.classes), np.float32)
+        has_C[list(label)] = 1
+        return {"labels": has_C}
+
+    def answers(
+        self, examples: Listed[TextExample], units: Listed[Unit], outputs: Listed[np.ndarray]
+    ) -> list[MultiClassified]:
+        """Every label with a probability of at least a half."""
+        found = []
+        for logits in mean_of_windows(len(examples), units, outputs).tolist():
+            likely = [1 / (1 + math.exp(-max(-700.0, logit))) for logit in logits]
+            named = dict(zip(self.classes, likely, strict=True))
+            chosen = sorted((name for name in named if named[name] >= 0.5), key=lambda name: -named[name])
+            found.append(MultiClassified(tuple(chosen), named))
+        return found
+
+    def statistic(self, examples: Listed[TextExample], answers: Listed[MultiClassified]) -> Statistic:
+        """F1 over all labels, and the share of texts whose labels are all right."""
+        return multi_label_statistic(self.gold(examples), probabilities_of(answers))
+
+    def gold(self, examples: Listed[TextExample]) -> np.ndarray:
+        """gold_NC: whether each example has each label."""
+        gold_NC = np.zeros((len(examples), len(self.classes)), bool)
+        for row, example in enumerate(examples):
+            gold_NC[row, list(example.label)] = True
+        return gold_NC
+
+
+def text_units(examples: Listed[TextExample], tokenizer: Tokenizer, window: Window, target: Any) -> list[Unit]:
+    """Units of texts; `target` makes of a label what the loss wants."""
+    rows = sequences_of(examples, tokenizer, window)
+    return [
+        Unit(number, (sequence,), {} if example.label is None else target(example.label))
+        for number, (example, sequences) in enumerate(zip(examples, rows, strict=True))
+        for sequence in sequences
+    ]
+
+
+def mean_of_windows(n: int, units: Listed[Unit], outputs: Listed[np.ndarray]) -> np.ndarray:
+    """The outputs of each example's units, averaged."""
+    owners = np.asarray([unit.example for unit in units])
+    sums = np.zeros((n, len(outputs[0]) if len(outputs) else 0))
+    np.add.at(sums, owners, np.stack(outputs) if len(outputs) else sums)
+    return sums / np.maximum(1, np.bincount(owners, minlength=n))[:, None]
+
+
+def softmax(logits_NC: np.ndarray) -> np.ndarray:
+    """Probabilities, in float64."""
+    powers_NC = np.exp(logits_NC - logits_NC.max(axis=1, keepdims=True))
+    return np.asarray(powers_NC / powers_NC.sum(axis=1, keepdims=True))
+
+
+def gold_of(examples: Listed[TextExample]) -> np.ndarray:
+    """gold_N: the numbers of the labels."""
+    return np.asarray([example.label for example in examples])
+
+
+def probabilities_of(answers: Listed[Classified] | Listed[MultiClassified]) -> np.ndarray:
+    """probabilities_NC."""
+    return np.asarray([list(answer.probabilities.values()) for answer in answers])
+
+
+def _label(record: Record, column: str) -> str:
+    value = record.values.get(column)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # a column of whole numbers with a gap is one of floats in many tools
+    text = "" if value is None else str(value).strip()
+    if not text:
+        raise UserError(f"{record.place}: the label ({column!r}) is empty.")
+    return text
+
+
+def _labels(record: Record, column: str) -> list[str]:
+    """The labels of a record: a list, or a text with commas, semicolons or bars between them; maybe none."""
+    value = record.values.get(column)
+    if isinstance(value, dict):
+        raise UserError(f"{record.place}: {column!r} must hold a list of labels, not an object.")
+    parts = value if isinstance(value, list) else _SEPARATORS.split(str("" if value is None else value))
+    return list(dict.fromkeys(name for part in parts if (name := str(part).strip())))
+
+
+def _ordered(labels: Iterable[str]) -> tuple[str, ...]:
+    """Distinct labels, by number if all are whole numbers, else by the alphabet."""
+    found = set(labels)
+    if len(found) < 2:
+        only = f"only {next(iter(found))!r}" if found else "none"
+        raise UserError(f"There must be at least two different labels to learn, but there is {only}.")
+    if len(found) > _MOST_CLASSES:
+        raise UserError(f"{len(found)} different labels are surely no labels; say which column has them with --label.")
+    numbers = all(re.fullmatch(r"-?\d{1,15}", label) for label in found)
+    return tuple(sorted(found, key=int) if numbers else sorted(found))
+
+
+def _unknown(record: Record, label: str, classes: tuple[str, ...]) -> str:
+    known = ", ".join(classes[:8]) + (f" and {len(classes) - 8} more" if len(classes) > 8 else "")
+    return f"{record.place}: the label {label!r} does not occur in the training data, which has {known}."

@@ -1,0 +1,109 @@
+"""Examples that are a text or a pair of texts, and how a model reads them: long ones are cut, or read in windows."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from collections.abc import Sequence as Listed
+from dataclasses import dataclass
+from typing import Any
+
+from unmask.data.readers import Record
+from unmask.errors import UserError
+from unmask.tasks.units import Sequence, Window
+from unmask.tasks.windows import cut, frame_of
+from unmask.text import Tokenizer
+
+log = logging.getLogger("unmask")
+
+
+@dataclass(frozen=True)
+class TextExample:
+    """A text or a pair, with its label where that is known."""
+
+    text: str
+    pair: str | None
+    label: Any
+    """A class's number, a tuple of them, a number; None where it is not known."""
+    place: str
+
+
+def text_of(record: Record, column: str) -> str:
+    """The text in a column of a record."""
+    if column not in record.values:
+        raise UserError(f"{record.place}: there is no {column!r}, only {', '.join(record.values)}.")
+    value = record.values[column]
+    if value is None:
+        return ""
+    if not isinstance(value, str | int | float):
+        raise UserError(f"{record.place}: {column!r} must hold a text, not a {type(value).__name__}.")
+    return str(value)
+
+
+def texts_of(record: Record, columns: Mapping[str, str]) -> tuple[str, str | None]:
+    """The text of a record, and the second one if there is a column for it."""
+    return text_of(record, columns["text"]), text_of(record, columns["pair"]) if columns.get("pair") else None
+
+
+def without_empty(examples: Iterable[TextExample]) -> list[TextExample]:
+    """Those that have a text; the others are left out, counted and said."""
+    kept: list[TextExample] = []
+    empty: list[TextExample] = []
+    for example in examples:
+        (kept if example.text.strip() or (example.pair or "").strip() else empty).append(example)
+    if empty:
+        log.warning("%d examples have no text and are left out; the first is %s.", len(empty), empty[0].place)
+    return kept
+
+
+def sequences_of(examples: Listed[TextExample], tokenizer: Tokenizer, window: Window) -> list[list[Sequence]]:
+    """For each example what the model reads: one sequence, or several where windows were asked for."""
+    pairs = [example.pair for example in examples]
+    n_texts = 1 if all(pair is None for pair in pairs) else 2
+    texts = [[example.text for example in examples], [pair or "" for pair in pairs]][:n_texts]
+    encoded = tokenizer.encode_many(*texts)
+    found, too_long, frame = [], [], None
+    for number, encoding in enumerate(encoded):
+        if len(encoding.ids) <= window.length:
+            found.append([Sequence(encoding.ids, encoding.segments)])
+            continue
+        frame = frame or frame_of(tokenizer, n_texts)
+        parts = [[i for i, t in zip(encoding.ids, encoding.texts, strict=True) if t == n] for n in range(n_texts)]
+        room = window.length - frame.size
+        if room < n_texts:
+            raise UserError(f"{window.length} tokens hold no text beside {frame.size} special ones; take more.")
+        if window.stride is None:
+            too_long.append(number)
+            found.append([frame.around(*shortened(parts, room))])
+        else:
+            first, last = _shares(parts, room, window.stride)
+            found.append(
+                [frame.around(*first, last[a:b]) for a, b in cut(len(last), room - sum(map(len, first)), window.stride)]
+            )
+    _tell(examples, encoded, too_long, window)
+    return found
+
+
+def _shares(parts: list[list[int]], room: int, stride: int) -> tuple[list[list[int]], list[int]]:
+    """What stands in every window, and what is moved over: of a pair, the first text and the second."""
+    *first, last = parts
+    most = max(0, room - stride - 1)
+    return [text[:most] for text in first], last
+
+
+def shortened(parts: list[list[int]], room: int) -> list[list[int]]:
+    """Texts that fit into so many tokens: of a pair, the longer one loses its end first (BERT's rule)."""
+    lengths = [len(part) for part in parts]
+    while sum(lengths) > room:
+        longest = lengths.index(max(lengths))
+        others = max((n for i, n in enumerate(lengths) if i != longest), default=0)
+        lengths[longest] -= min(sum(lengths) - room, max(1, lengths[longest] - others))
+    return [part[:n] for part, n in zip(parts, lengths, strict=True)]
+
+
+def _tell(examples: Listed[TextExample], encoded: Listed[Any], too_long: list[int], window: Window) -> None:
+    if too_long:
+        worst = max(too_long, key=lambda number: len(encoded[number].ids))
+        log.warning(
+            "%d of %d texts are longer than %d tokens and were cut (the longest, %s, has %d); "
+            "pass --stride to read them whole, in windows.",
+            *(len(too_long), len(examples), window.length, examples[worst].place, len(encoded[worst].ids)),
+        )

@@ -1,0 +1,129 @@
+"""Labelled data for fine-tuning: files become a task with its labels, and examples to train on and to look at."""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unmask.data.columns import choose_columns
+from unmask.data.readers import Reading, Records, read_records
+from unmask.data.split import held_out
+from unmask.errors import UserError
+from unmask.files import file_hash
+from unmask.tasks import task_class
+from unmask.tasks.task import Task
+from unmask.tasks.texts import TextExample, without_empty
+
+log = logging.getLogger("unmask")
+
+_IMBALANCE = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """Where labelled data are and how they are read."""
+
+    task: str
+    train: str
+    dev: str | None = None
+    columns: Mapping[str, str | None] = field(default_factory=dict)
+    """For each role (text, label …) the column that was said to have it."""
+    reading: Reading = field(default_factory=Reading)
+    multi_label: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the task, such as `scheme`."""
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What makes these data others."""
+        return {
+            "task": self.task,
+            "train": _hash(self.train),
+            "dev": None if self.dev is None else _hash(self.dev),
+            "multi_label": self.multi_label,
+            "columns": {role: column for role, column in self.columns.items() if column is not None},
+            "options": {name: value for name, value in self.options.items() if value is not None},
+        }
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A task and its examples."""
+
+    task: Task[Any, Any]
+    train: list[Any]
+    dev: list[Any]
+    columns: dict[str, str]
+
+
+def read_labelled(data: Data, *, dev_share: float, seed: int) -> Labelled:
+    """Reads all of it; without a file of its own a part of the training data is held out."""
+    records = read_records(data.train, data.reading, say=log.info)
+    columns = columns_of(data.task, records, data.columns)
+    rows = list(records)
+    if not rows:
+        raise UserError(f"{data.train} holds no examples.")
+    task = task_class(data.task, multi_label=data.multi_label).learn(rows, columns, **data.options)
+    train = task.examples(rows, columns, labelled=True)
+    if data.dev is None:
+        train, dev = _split(train, dev_share, seed)
+        log.info("No --dev: %s of the %s examples are held out.", f"{len(dev):,}", f"{len(train) + len(dev):,}")
+    else:
+        dev_records = read_records(data.dev, data.reading, say=log.info)
+        dev_columns = columns_of(data.task, dev_records, {**data.columns, **_there(columns, dev_records)})
+        dev = task.examples(dev_records, dev_columns, labelled=True)
+        if not dev:
+            raise UserError(f"{data.dev} holds no examples.")
+    if train and isinstance(train[0], TextExample):
+        train = without_empty(train)
+    _warn_of_imbalance(task, train)
+    return Labelled(task, train, dev, columns)
+
+
+def columns_of(task: str, records: Records, said: Mapping[str, str | None]) -> dict[str, str]:
+    """The column of each role, said or guessed."""
+    return choose_columns(task, records.names, records.sample, said, say=log.info)
+
+
+def _there(columns: Mapping[str, str], records: Records) -> dict[str, str]:
+    """The columns of the training data, where another file has them too."""
+    return {role: column for role, column in columns.items() if column in records.names}
+
+
+def _split(examples: list[Any], share: float, seed: int) -> tuple[list[Any], list[Any]]:
+    if len(examples) < 4:
+        raise UserError(f"{len(examples)} examples are too few to hold some of them out; give --dev, or more data.")
+    groups = [_group(example) for example in examples]
+    chosen = set(held_out([_stratum(example) for example in examples], share, seed, groups))
+    parts: tuple[list[Any], list[Any]] = ([], [])
+    for number, example in enumerate(examples):
+        parts[number in chosen].append(example)
+    return parts
+
+
+def _group(example: Any) -> str:
+    """Examples that must not be parted: of the same text or context, which would give the answer away."""
+    return str(getattr(example, "context", "") or getattr(example, "text", ""))
+
+
+def _stratum(example: Any) -> str:
+    label = getattr(example, "label", None)
+    return str(label) if isinstance(label, int | tuple) else ""
+
+
+def _warn_of_imbalance(task: Task[Any, Any], examples: Sequence[Any]) -> None:
+    if task.name != "classify" or task.problem != "single_label_classification":
+        return
+    counts = Counter(example.label for example in examples)
+    (often, most), (seldom, least) = counts.most_common()[0], counts.most_common()[-1]
+    if most > _IMBALANCE * least:
+        log.warning(
+            "The label %r has %d examples and %r only %d; look at macro_f1, and consider --class-weights.",
+            *(task.classes[often], most, task.classes[seldom], least),
+        )
+
+
+def _hash(source: str) -> str:
+    path = Path(source).expanduser()
+    return file_hash(path) if path.is_file() else source
