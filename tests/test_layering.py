@@ -66,7 +66,7 @@ def test_rooms_import_downwards_only(path):
 
 
 @pytest.mark.parametrize(
-    "room", ["text", "corpus", "data", "tasks", "sources", "config", "errors", "files", "progress"]
+    "room", ["text", "corpus", "data", "tasks", "report", "sources", "config", "errors", "files", "progress"]
 )
 def test_rooms_without_keras(room):
     paths = [path for path in MODULES if room_of(path) == room]

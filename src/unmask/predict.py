@@ -16,7 +16,8 @@ import numpy as np
 from unmask import backend as backends
 from unmask import sources
 from unmask.backend import Tensor
-from unmask.data.readers import Record
+from unmask.data.columns import choose_columns
+from unmask.data.readers import Record, Records
 from unmask.engines.keras import KerasEngine, shape_of
 from unmask.errors import UserError
 from unmask.files import read_json
@@ -216,6 +217,14 @@ class Predictor:
             raise UserError(f"{self.name} was trained for {can}, {asked}; fine-tune a model for it first.")
         self._need_head(f"cannot {self.task.name}", self.task.head)
         return self.task
+
+    def columns(self, records: Records, said: Mapping[str, str | None], *, labelled: bool) -> dict[str, str]:
+        """For each role of the task the column: as was said, as in training, or guessed."""
+        task = self.task_for(None)
+        trained = self.settings.get("columns", {})
+        there = {role: column for role, column in trained.items() if column in records.names}
+        wanted = {**there, **{role: column for role, column in said.items() if column is not None}}
+        return choose_columns(task.name, records.names, records.sample, wanted, say=log.info, labelled=labelled)
 
     def window(self, max_length: int | None, stride: int | None) -> Window:
         """How long texts are read: as was said, or as in training."""

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from unmask import __version__
-from unmask.cli import corpus, doctor, fill, imports, info, pretrain, tokenizer
+from unmask.cli import corpus, doctor, evaluate, fill, finetune, imports, info, pretrain, tokenizer
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -56,6 +56,8 @@ app.command("info")(info.info)
 app.command("doctor")(doctor.doctor)
 app.command("fill")(fill.fill)
 app.command("pretrain")(pretrain.pretrain)
+app.command("finetune")(finetune.finetune)
+app.command("evaluate")(evaluate.evaluate)
 app.add_typer(imports.app, name="import")
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(tokenizer.app, name="tokenizer")

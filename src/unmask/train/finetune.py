@@ -86,7 +86,10 @@ def _train(tuner: "Tuner", folder: Path, data: Data, plan: dict[str, Any]) -> No
         best.restore(carried)
         figures = tuner.tune()
         save_model(tuner.model, tuner.tokenizer, folder)
-        write_json(folder / TASK_FILE, {"task": tuner.task.name, **tuner.task.settings, **tuner.reading()})
+        write_json(
+            folder / TASK_FILE,
+            {"task": tuner.task.name, "metric": tuner.task.metric, **tuner.task.settings, **tuner.reading()},
+        )
         metrics = {**figures, "best_step": carried.best_step, "steps": carried.step}
         metrics |= {"hours": carried.seconds / 3600, "examples": len(tuner.labelled.train)}
         write_json(folder / "metrics.json", metrics)

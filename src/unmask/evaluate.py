@@ -1,0 +1,151 @@
+"""Evaluation: a model's answers to labelled data as figures with their intervals, tables, pictures and worst errors."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from unmask.data.readers import Reading, read_records
+from unmask.errors import UserError
+from unmask.predict import Predictor, log
+from unmask.progress import Progress
+from unmask.report.choosing import Choice, choosing_errors, choosing_sections
+from unmask.report.classification import (
+    classification_errors,
+    classification_sections,
+    multi_label_errors,
+    multi_label_sections,
+)
+from unmask.report.evaluation import Evaluation, Section, WorstError
+from unmask.report.reading import ReadAnswer, reading_errors, reading_sections
+from unmask.report.regression import regression_errors, regression_sections
+from unmask.report.tagging import TaggedText, tagging_errors, tagging_sections
+from unmask.tasks.choose import Choose
+from unmask.tasks.classify import Classify, MultiLabel, gold_of, probabilities_of
+from unmask.tasks.metrics.bootstrap import intervals, of_all
+from unmask.tasks.read import Read
+from unmask.tasks.regress import Regress
+from unmask.tasks.schemes import entities
+from unmask.tasks.tag import Tag
+from unmask.tasks.task import Task
+
+Shown = tuple[list[Section], list[WorstError], str]
+"""Sections of the page, errors, and what their score measures."""
+
+
+def evaluate(
+    predictor: Predictor,
+    data: str,
+    *,
+    said: Mapping[str, str | None] | None = None,
+    reading: Reading | None = None,
+    max_length: int | None = None,
+    stride: int | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+) -> Evaluation:
+    """Answers every example of a file and compares.
+
+    Args:
+        predictor: the model.
+        data: a file of labelled examples.
+        said: for some roles (text, label …) the column that has it; the others as in training, or guessed.
+        reading: how the file is read.
+        max_length: the tokens that are read of a text at once; as in training if not given.
+        stride: what is longer is read in windows that share so many tokens.
+        samples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+    task = predictor.task_for(None)
+    records = read_records(data, reading, say=log.info)
+    columns = predictor.columns(records, said or {}, labelled=True)
+    examples = task.examples(records, columns, labelled=True)
+    if not examples:
+        raise UserError(f"{data} holds no examples.")
+    window = predictor.window(max_length, stride)
+    units = task.units(examples, predictor.tokenizer, window)
+    with Progress("evaluating", len(units), "rows") as progress:
+        outputs = predictor.engine.logits(units, progress.advance)
+    answers = task.answers(examples, units, outputs)
+    statistic = task.statistic(examples, answers)
+    sections, errors, score = _shown(task, examples, answers)
+    return Evaluation(
+        task.name,
+        predictor.name,
+        data,
+        len(examples),
+        of_all(len(examples), statistic),
+        intervals(len(examples), statistic, seed=seed, samples=samples),
+        task.metric,
+        sections,
+        errors,
+        _notes(task, window.length, window.stride, samples),
+        score=score,
+    )
+
+
+def _notes(task: Task[Any, Any], length: int, stride: int | None, samples: int) -> list[str]:
+    windowed = stride is not None or task.name in ("tag", "read")
+    long = "read in windows" if windowed else "cut"
+    notes = [f"{length} tokens are read at once; longer texts are {long}."]
+    if task.settings.get("temperature"):
+        notes.append(
+            f"The head's weights hold a temperature of {task.settings['temperature']:.3g}, fitted in training."
+        )
+    return [*notes, f"Intervals: 95 % of {samples:,} bootstrap samples of these examples."]
+
+
+def _shown(task: Task[Any, Any], examples: Sequence[Any], answers: Sequence[Any]) -> Shown:
+    if isinstance(task, Classify | MultiLabel | Regress):
+        return _of_texts(task, examples, answers)
+    if isinstance(task, Tag):
+        return _of_tags(task, examples, answers)
+    if isinstance(task, Read):
+        return _of_answers(task, examples, answers)
+    assert isinstance(task, Choose)
+    asked = [
+        Choice(e.place, e.context, e.question, e.choices, e.label, np.asarray(a.probabilities))
+        for e, a in zip(examples, answers, strict=True)
+    ]
+    return choosing_sections(asked), choosing_errors(asked), "loss"
+
+
+def _of_texts(task: Classify | MultiLabel | Regress, examples: Sequence[Any], answers: Sequence[Any]) -> Shown:
+    texts = [example.text if example.pair is None else (example.text, example.pair) for example in examples]
+    places = [example.place for example in examples]
+    if isinstance(task, Regress):
+        gold_N, predicted_N = gold_of(examples), np.asarray([answer.value for answer in answers])
+        errors = regression_errors(texts, places, gold_N, predicted_N)
+        return regression_sections(gold_N, predicted_N), errors, "distance"
+    probabilities_NC = probabilities_of(answers)
+    if isinstance(task, MultiLabel):
+        gold_NC = task.gold(examples)
+        errors = multi_label_errors(texts, places, gold_NC, probabilities_NC, task.classes)
+        return multi_label_sections(gold_NC, probabilities_NC, task.classes), errors, "loss"
+    gold_N = gold_of(examples)
+    errors = classification_errors(texts, places, gold_N, probabilities_NC, task.classes)
+    return classification_sections(gold_N, probabilities_NC, task.classes), errors, "loss"
+
+
+def _of_tags(task: Tag, examples: Sequence[Any], answers: Sequence[Any]) -> Shown:
+    texts = [
+        TaggedText(e.place, e.text, entities(e.tags, task.scheme), entities(a.tags, task.scheme), e.words)
+        for e, a in zip(examples, answers, strict=True)
+    ]
+    return tagging_sections(texts), tagging_errors(texts), "wrong entities"
+
+
+def _of_answers(task: Read, examples: Sequence[Any], answers: Sequence[Any]) -> Shown:
+    compared = []
+    for example, answer in zip(examples, answers, strict=True):
+        there = [(t, s) for t, s in zip(example.answers, example.starts, strict=True) if s is not None]
+        gold = [text for text, _ in there] or list(example.answers)
+        at = answer.start if answer.text else None
+        compared.append(
+            ReadAnswer(
+                *(example.place, example.question, example.context, gold, [start for _, start in there]),
+                *(answer.text, at, answer.probability),
+            )
+        )
+    chinese = bool(task.settings["chinese"])
+    return reading_sections(compared, chinese=chinese), reading_errors(compared, chinese=chinese), "F1"

@@ -1,0 +1,52 @@
+"""The same fine-tuning with several seeds: how much of a figure is luck."""
+
+import dataclasses
+import shutil
+import statistics
+from pathlib import Path
+from typing import Any
+
+from unmask.files import read_json, write_json
+from unmask.train.finetune import finetune
+from unmask.train.labelled import Data
+from unmask.train.run_folder import refuse_foreign
+from unmask.train.tuning import Tuning
+
+_PARTS = "seeds"
+
+
+def finetune_seeds(
+    data: Data, model: str, out: str | Path, tuning: Tuning, *, n: int, backend_name: str | None = None
+) -> Path:
+    """Fine-tunes `n` times, with the seeds from `tuning.seed` on; the folder gets the model that did best.
+
+    Its metrics.json tells the figures of the best, and for each figure mean, standard deviation and all values.
+    """
+    folder = Path(out).expanduser()
+    if n == 1:
+        return finetune(data, model, folder, tuning, backend_name=backend_name)
+    if not (folder / _PARTS).is_dir():
+        refuse_foreign(folder)
+    found: dict[int, dict[str, Any]] = {}
+    for seed in range(tuning.seed, tuning.seed + n):
+        part = folder / _PARTS / str(seed)
+        finetune(data, model, part, dataclasses.replace(tuning, seed=seed), backend_name=backend_name)
+        found[seed] = read_json(part / "metrics.json")
+    metric = str(read_json(folder / _PARTS / str(tuning.seed) / "task.json")["metric"])
+    best = max(found, key=lambda seed: found[seed][metric])
+    for path in sorted((folder / _PARTS / str(best)).iterdir()):
+        if path.is_file() and path.name != "run.json":
+            shutil.copy2(path, folder / path.name)
+    write_json(folder / "metrics.json", {**found[best], "best_seed": best, "seeds": _spread(list(found.values()))})
+    shutil.copy2(folder / _PARTS / str(best) / "run.json", folder / "run.json")
+    return folder
+
+
+def _spread(metrics: list[dict[str, Any]]) -> dict[str, Any]:
+    """For each figure its mean, its standard deviation and its values."""
+    spread = {}
+    for name in metrics[0]:
+        values = [entry[name] for entry in metrics if isinstance(entry.get(name), float)]
+        if len(values) == len(metrics):
+            spread[name] = {"mean": statistics.mean(values), "deviation": statistics.stdev(values), "values": values}
+    return spread
