@@ -71,16 +71,16 @@ def find_layout(lines: Sequence[str]) -> Layout:
 
 
 def _have_segments(lines: Sequence[str], layout: Layout) -> bool:
-    place, n = -1, 0
+    """Whether the digits behind tokens go on as places in words do, but for one in a hundred: people made them."""
+    place, n, n_odd = -1, 0, 0
     for line in lines:
-        if not line.strip():
+        cells = layout.cells(line)
+        if len(cells) != layout.n_columns or not line.strip():
             place = -1
             continue
-        token, place = _without_segment(layout.cells(line)[layout.tokens], place)
-        if not token:
-            return False
-        n += 1
-    return n >= _ENOUGH_TO_SEE_SEGMENTS
+        token, place = _without_segment(cells[layout.tokens], place)
+        n, n_odd = n + 1, n_odd + (not token)
+    return n >= _ENOUGH_TO_SEE_SEGMENTS and 100 * n_odd <= n
 
 
 def _without_segment(token: str, before: int) -> tuple[str, int]:
@@ -142,7 +142,7 @@ def _sentence(rows: list[list[str]], layout: Layout, line: int) -> Sentence:
         place, tokens = -1, []
         for token in columns[layout.tokens]:
             character, place = _without_segment(token, place)
-            tokens.append(character or token)
+            tokens.append(character or token.rstrip("0123456789") or token)
         columns[layout.tokens] = tokens
     return Sentence(columns, line)
 

@@ -15,10 +15,9 @@ def is_number(text: str) -> bool:
 
 
 def are_names(cells: Sequence[str]) -> bool:
-    """Whether these cells are names of columns beyond doubt: short, all different, one of them well known."""
+    """Whether these cells are names of columns beyond doubt: short, one of them well known."""
     named = [cell.strip() for cell in cells if cell.strip()]
-    short = all(_NAME.fullmatch(name) for name in named)
-    return bool(named) and short and len(set(named)) == len(named) and any(is_known(name) for name in named)
+    return all(_NAME.fullmatch(name) for name in named) and any(is_known(name) for name in named)
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:

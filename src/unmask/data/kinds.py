@@ -34,8 +34,8 @@ _ENDINGS: dict[str, RecordKind] = {
     **dict.fromkeys((".conll", ".conllu", ".conllx", ".iob", ".iob2", ".bio", ".bioes", ".bmes"), "conll"),
 }
 _QUESTIONS = re.compile(r'"qas"\s*:\s*\[')
-_LABEL = re.compile(r"__label__\S+|-?\d{1,3}|[A-Z]{2,}(?::\w+)?")
-"""The label before a text: fastText's, a small number, or TREC's `DESC:manner`."""
+_LABEL = re.compile(r"-?\d{1,3}|[A-Z]{2,}(?::\w+)?")
+"""The label before a text: a small number, or TREC's `DESC:manner`."""
 
 
 def guess_kind(ending: str, lines: Sequence[str]) -> tuple[RecordKind, bool]:
@@ -90,8 +90,9 @@ def _begins_with_json(lines: Sequence[str]) -> bool:
 
 def _have_labels(lines: Sequence[str]) -> bool:
     """Whether each line begins with one of a few labels."""
+    if all(line.startswith("__label__") for line in lines):
+        return True
     words = [line.split(maxsplit=1) for line in lines]
     if any(len(pair) < 2 or not _LABEL.fullmatch(pair[0]) for pair in words):
         return False
-    different = {label for label, _ in words}
-    return all(label.startswith("__label__") for label in different) or 2 <= len(different) <= len(words) / 2
+    return 2 <= len({label for label, _ in words}) <= len(words) / 2

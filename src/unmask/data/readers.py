@@ -141,11 +141,10 @@ class _Files:
         opened = _open(source, self.reading, Seen(), self.say)
         sample = list(islice(opened.records, SAMPLE))
         if not sample:
-            raise UserError(
-                f"{source.name} is empty; there is nothing to read."
-                if not opened.names
-                else f"{source.name} has a header and no rows: {', '.join(opened.names)}."
-            )
+            what = "is empty; there is nothing to read"
+            if opened.names and opened.kind in ("csv", "tsv"):
+                what = f"has a header and no rows: {', '.join(opened.names)}"
+            raise UserError(f"{source.name} {what}.")
         if source.path == STDIN:
             self.stream = chain(sample, opened.records)
         self.names = opened.names

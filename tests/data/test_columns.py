@@ -1,0 +1,233 @@
+"""Columns find their roles by name and content, on tables of every kind and on every real file."""
+
+import pytest
+
+from unmask.data.columns import choose_columns
+from unmask.data.readers import Record, read_records
+from unmask.errors import UserError
+
+TEXTS = ["a fine film indeed", "what a poor plot", "they played rather well", "nobody would see it twice"]
+OTHERS = ["the cat sat down", "a dog ran off", "some birds flew south", "all the fish swam"]
+
+
+def choose(task, said=None, labelled=True, say=None, **columns):
+    rows = zip(*columns.values(), strict=True)
+    sample = [Record(dict(zip(columns, row, strict=True)), f"line {n}") for n, row in enumerate(rows)]
+    return choose_columns(task, list(columns), sample, said or {}, labelled=labelled, say=say)
+
+
+def numbered(*columns):
+    return {str(number): list(column) for number, column in enumerate(columns, 1)}
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"text": TEXTS, "label": "0101"}, {"text": "text", "label": "label"}),
+        ({"Label": "0101", "Review Body": TEXTS}, {"text": "Review Body", "label": "Label"}),
+        (
+            {"index": "0123", "sentence1": TEXTS, "sentence2": OTHERS, "label": "abab"},
+            {"text": "sentence1", "pair": "sentence2", "label": "label"},
+        ),
+        (
+            {"Premise": TEXTS, "Hypothesis": OTHERS, "gold_label": "abab"},
+            {"text": "Premise", "pair": "Hypothesis", "label": "gold_label"},
+        ),
+        (
+            {"question": TEXTS, "sentence": OTHERS, "label": "abab"},
+            {"text": "question", "pair": "sentence", "label": "label"},
+        ),
+        ({"title": OTHERS, "content": TEXTS, "label": "0101"}, {"text": "content", "label": "label"}),
+        ({"文本": TEXTS, "标签": "0101"}, {"text": "文本", "label": "标签"}),
+        ({"句子1": TEXTS, "句子2": OTHERS, "类别": "0101"}, {"text": "句子1", "pair": "句子2", "label": "类别"}),
+        ({"foo": TEXTS, "bar": "abab"}, {"text": "foo", "label": "bar"}),
+        ({"text": TEXTS, "text_label": ["long " * 9] * 4, "target": [0, 1, 0, 1]}, {"text": "text", "label": "target"}),
+        (numbered(["gj04", "gj04", "cj99", "cj99"], "1011", ["", "*", "", ""], TEXTS), {"text": "4", "label": "2"}),
+        (numbered(TEXTS, OTHERS, "0110"), {"text": "1", "pair": "2", "label": "3"}),
+        (numbered("0123", TEXTS, OTHERS, "abab"), {"text": "2", "pair": "3", "label": "4"}),
+        (numbered("abab", TEXTS), {"text": "2", "label": "1"}),
+        (
+            numbered(["很好看的电影", "不好看的电影", "非常好的酒店", "房间太小了吧"], "1010"),
+            {"text": "1", "label": "2"},
+        ),
+    ],
+)
+def test_classify(columns, expected):
+    assert choose("classify", **columns) == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"s1": TEXTS, "s2": OTHERS, "score": ["1.5", "2", "0", "5"]}, {"text": "s1", "pair": "s2", "label": "score"}),
+        ({"text": TEXTS, "label": "abab", "rating": [1, 2.5, 3, 4]}, {"text": "text", "label": "rating"}),
+        ({"text": TEXTS, "score": ["1.5", "nan", "", "5"]}, None),
+        ({"text": TEXTS, "score": ["1.5", "nan", "2", "5"]}, {"text": "text", "label": "score"}),
+        (
+            numbered("0234", ["0009", "0003", "0004", "0001"], TEXTS, OTHERS, ["1.5", "2.0", "0", "5"]),
+            {"text": "3", "pair": "4", "label": "5"},
+        ),
+    ],
+)
+def test_regress(columns, expected):
+    if expected is None:
+        with pytest.raises(UserError, match="Which column holds the label"):
+            choose("regress", **columns)
+    else:
+        assert choose("regress", **columns) == expected
+
+
+WORDS = [["EU", "is"], ["it"]]
+TAGS = [["B-ORG", "O"], ["O"]]
+SPANS = [[{"start": 0, "end": 2, "label": "ORG"}], []]
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (
+            {"id": "01", "tokens": WORDS, "pos_tags": [[1, 2], [3]], "ner_tags": [[1, 0], [0]]},
+            {"tokens": "tokens", "tags": "ner_tags"},
+        ),
+        ({"text": ["EU is", "it"], "tokens": WORDS, "tags": TAGS}, {"tokens": "tokens", "tags": "tags"}),
+        ({"text": ["EU is", "it"], "spans": SPANS}, {"text": "text", "spans": "spans"}),
+        ({"text": ["EU is", "it"], "label": [[[0, 2, "ORG"]], []]}, {"text": "text", "spans": "label"}),
+        ({"text": ["EU is", "it is"], "tags": ["B-ORG O", "O O"]}, {"text": "text", "tags": "tags"}),
+        ({"text": ["EU is", "it is"], "entities": ['[{"start": 0}]', "[]"]}, {"text": "text", "spans": "entities"}),
+    ],
+)
+def test_tag(columns, expected):
+    assert choose("tag", **columns) == expected
+
+
+def test_tag_by_another_column():
+    columns = {"tokens": WORDS, "tags": TAGS, "columns": [[["a"]], [["b"]]], "1": WORDS, "2": [["NN", "VB"], ["PR"]]}
+    assert choose("tag", {"tags": "2"}, **columns) == {"tokens": "tokens", "tags": "2"}
+    assert choose("tag", labelled=False, text=TEXTS) == {"text": "text"}
+
+
+def test_read():
+    columns = {"id": "1", "title": ["T"], "context": ["c"], "question": ["q"], "answers": [{"text": ["c"]}]}
+    found = {"question": "question", "context": "context", "answers": "answers", "id": "id"}
+    assert choose("read", **columns) == found
+    assert choose("read", 段落=["c"], 问题=["q"], 答案=["c"]) == {
+        "question": "问题",
+        "context": "段落",
+        "answers": "答案",
+    }
+    assert choose("read", labelled=False, passage=["c"], query=["q"]) == {"question": "query", "context": "passage"}
+    with pytest.raises(UserError, match=r"Which column holds the answers\? Say --answers with one of n\."):
+        choose("read", context=["c"], question=["q"], n=["1"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (
+            {"sent1": ["a"], "sent2": ["b"], "ending0": ["c"], "ending1": ["d"], "ending2": ["e"], "label": [1]},
+            {"context": "sent1", "question": "sent2", "choices": "ending0,ending1,ending2", "label": "label"},
+        ),
+        (
+            {"article": ["a"], "question": ["q"], "options": [["x", "y"]], "answer": ["A"]},
+            {"context": "article", "question": "question", "choices": "options", "label": "answer"},
+        ),
+        (
+            {"premise": ["a"], "choice1": ["x"], "choice2": ["y"], "label": [0]},
+            {"context": "premise", "choices": "choice1,choice2", "label": "label"},
+        ),
+        (
+            {"question": ["q"], "option_b": ["y"], "option_a": ["x"], "answer": ["A"]},
+            {"question": "question", "choices": "option_a,option_b", "label": "answer"},
+        ),
+        (
+            {"文章": ["a"], "问题": ["q"], "选项": [["x", "y"]], "答案": ["x"]},
+            {"context": "文章", "question": "问题", "choices": "选项", "label": "答案"},
+        ),
+    ],
+)
+def test_choose(columns, expected):
+    assert choose("choose", **columns) == expected
+
+
+def test_what_was_said_comes_first():
+    columns = {"text": TEXTS, "note": OTHERS, "label": "0101", "mood": "abab"}
+    assert choose("classify", {"text": "note", "label": "mood"}, **columns) == {"text": "note", "label": "mood"}
+    assert choose("classify", {"pair": "note"}, **columns) == {"text": "text", "pair": "note", "label": "label"}
+    assert choose("classify", {"text": "2", "label": None}, **columns) == {"text": "note", "label": "label"}
+    pair = {"sentence1": TEXTS, "sentence2": OTHERS, "label": "0101"}
+    assert choose("classify", {"pair": "none"}, **pair) == {"text": "sentence1", "label": "label"}
+    assert choose("classify", {"text": "sentence2"}, **pair) == {"text": "sentence2", "label": "label"}
+    choices = {"question": ["q"], "b": ["y"], "a": ["x"], "answer": ["A"]}
+    assert choose("choose", {"choices": "a, b"}, **choices)["choices"] == "a,b"
+    assert choose("choose", {"choices": ["b", "a"]}, **choices)["choices"] == "b,a"
+
+
+def test_guesses_are_said_in_one_sentence():
+    said = []
+    columns = {"text": TEXTS, "label": "0101"}
+    choose("classify", say=said.append, **columns)
+    assert said == ["The text is taken from 'text', the label from 'label' (other columns: --text, --label)."]
+    choose("classify", {"text": "text"}, say=said.append, **columns)
+    assert said[1:] == ["The label is taken from 'label' (other columns: --label)."]
+    choose("classify", {"text": "text", "label": "label"}, say=said.append, **columns)
+    assert len(said) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "columns", "sentence"),
+    [
+        ({"text": "body"}, {"text": TEXTS, "n": "0101"}, "There is no column 'body' for --text, only text, n."),
+        ({"label": "9"}, numbered(TEXTS, "0101"), "There is no column '9' for --label, only 1, 2."),
+        ({}, {"a": TEXTS, "b": OTHERS, "c": "0101"}, "Which column holds the text? Say --text with one of a, b, c."),
+        ({}, {"text": TEXTS}, "Which column holds the label? Say --label with one of none."),
+    ],
+)
+def test_what_is_not_there(said, columns, sentence):
+    with pytest.raises(UserError) as raised:
+        choose("classify", said, **columns)
+    assert str(raised.value) == sentence
+
+
+def test_a_file_to_predict():
+    assert choose("classify", labelled=False, text=TEXTS) == {"text": "text"}
+    assert choose("classify", labelled=False, **numbered(TEXTS)) == {"text": "1"}
+    assert choose("classify", labelled=False, text=TEXTS, label="0101") == {"text": "text"}
+
+
+def test_no_such_task():
+    with pytest.raises(UserError, match="There is no task 'guess'; choose among classify"):
+        choose("guess", text=TEXTS)
+
+
+REAL = {
+    "sentiment/sst2/*": ("classify", {"text": "sentence", "label": "label"}),
+    "sentiment/imdb/*": ("classify", {"text": "text", "label": "label"}),
+    "sentiment/chnsenticorp/*": ("classify", {"text": "text_a", "label": "label"}),
+    "topic/trec6/*": ("classify", {"text": "text", "label": "label"}),
+    "topic/tnews/*.tsv.gz": ("classify", {"text": "1", "label": "2"}),
+    "pairs/rte/[td]*": ("classify", {"text": "sentence1", "pair": "sentence2", "label": "label"}),
+    "pairs/rte/val*": ("classify", {"text": "2", "pair": "3", "label": "4"}),
+    "pairs/stsb/*": ("regress", {"text": "8", "pair": "9", "label": "10"}),
+    "pairs/afqmc/*": ("classify", {"text": "1", "pair": "2", "label": "3"}),
+    "acceptability/cola/*": ("classify", {"text": "4", "label": "2"}),
+    "ner/*/*": ("tag", {"tokens": "tokens", "tags": "tags"}),
+    "reading/*/*": ("read", {"question": "question", "context": "context", "answers": "answers", "id": "id"}),
+}
+NOT_EXAMPLES = {"labels.json", "labels.txt"}
+
+
+@pytest.mark.parametrize("pattern", REAL)
+def test_real_files(shared, pattern):
+    task, expected = REAL[pattern]
+    paths = sorted((shared / "data").glob(pattern))
+    assert paths
+    for path in paths:
+        records = read_records(path)
+        assert choose_columns(task, records.names, records.sample, {}) == expected, path
+
+
+def test_no_real_file_is_left_out(shared):
+    rooms = ("sentiment", "topic", "pairs", "acceptability", "ner", "reading")
+    files = {path for room in rooms for path in (shared / "data" / room).rglob("*") if path.is_file()}
+    read = {path for pattern in REAL for path in (shared / "data").glob(pattern)}
+    assert {path.name for path in files - read} <= NOT_EXAMPLES

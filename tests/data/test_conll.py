@@ -1,0 +1,111 @@
+"""CoNLL columns in their many forms; a line that lacks a column is named."""
+
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unmask.data.conll import find_layout, look_like_conll, sentences, values_of
+from unmask.errors import UserError
+
+TOKEN = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1).filter(
+    lambda token: not token.startswith(("#", "-DOCSTART-"))
+)
+TAGS = st.sampled_from(["O", "B-PER", "I-PER", "B-LOC.NAM"])
+
+
+def read(text):
+    lines = text.split("\n")
+    layout = find_layout(lines)
+    return [values_of(sentence, layout) for sentence in sentences(lines, layout, "a.conll")]
+
+
+@given(
+    st.lists(st.lists(st.tuples(TOKEN, TAGS), min_size=1), min_size=1),
+    st.sampled_from(["\t", " "]),
+    st.sampled_from(["", "\t", "  "]),
+)
+def test_what_was_written_is_read_again(texts, separator, blank):
+    # A tag more in each line than is needed: then digits behind all characters are not taken for segments.
+    text = f"\n{blank}\n".join("\n".join(separator.join([token, "x", tag]) for token, tag in one) for one in texts)
+    segments = find_layout(text.split("\n")).has_segments
+    found = [list(zip(one["tokens"], one["tags"], strict=True)) for one in read(text)]
+    assert segments or found == texts
+    assert [len(one) for one in found] == [len(one) for one in texts]
+
+
+def test_conll_2003():
+    found = read("-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\n\nPeter NNP B-NP B-PER\n")
+    assert [one["tokens"] for one in found] == [["EU", "rejects"], ["Peter"]]
+    assert found[0]["tags"] == found[0]["4"] == ["B-ORG", "O"]
+    assert found[0]["2"] == ["NNP", "VBZ"]
+    assert found[0]["columns"][2] == ["B-NP", "B-VP"]
+
+
+def test_the_segments_of_weibo():
+    text = "科0\tO\n技1\tO\n20\tB-PER.NAM\n31\tO\n" + "".join(f"{c}{n}\tO\n" for n, c in enumerate("abcdefghijk", 0))
+    assert "".join(read(text)[0]["tokens"]) == "科技23abcdefghijk"
+    assert read("A1\tO\nB2\tO\nC3\tO\nD4\tO\nE5\tO\nF6\tO")[0]["tokens"] == ["A1", "B2", "C3", "D4", "E5", "F6"]
+
+
+def test_comments_and_counters():
+    universal = "# sent_id = 1\n# text = I am.\n1\tI\tI\tPRON\t_\t_\t2\tnsubj\t_\t_\n2-3\tam.\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    universal += (
+        "2\tam\tbe\tAUX\t_\t_\t0\troot\t_\t_\n2.1\tx\tx\tX\t_\t_\t0\troot\t_\t_\n3\t.\t.\tPUNCT\t_\t_\t2\tpunct\t_\t_\n"
+    )
+    assert [(one["tokens"], one["tags"]) for one in read(universal)] == [(["I", "am", "."], ["PRON", "AUX", "PUNCT"])]
+    german = "#\thttp://x\t[2009]\n1\tDie\tO\tO\n2\tAachener\tB-ORG\tB-LOC\n\n1\tUnd\tO\tO\n"
+    assert [one["tags"] for one in read(german)] == [["O", "B-ORG"], ["O"]]
+    assert read("# id 1\nEU B-ORG\n# O\n#tag O\n\n# id 2\nx O\ny O")[0]["tokens"] == ["EU", "#", "#tag"]
+
+
+def test_blanks_that_are_tokens():
+    assert read("a\tO\n\u3000\tO\n \tO\nb\tO\n")[0]["tokens"] == ["a", "\u3000", " ", "b"]
+    assert read("a O\n\u3000 O\nb O\n")[0]["tokens"] == ["a", "\u3000", "b"]
+
+
+def test_tokens_alone():
+    assert read("one\ntwo\n\nthree") == [
+        {"tokens": ["one", "two"], "columns": [["one", "two"]], "1": ["one", "two"]},
+        {"tokens": ["three"], "columns": [["three"]], "1": ["three"]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("EU B-ORG\nrejects\nGerman B-MISC\n", "a.conll, line 2 has 1 column, but the file has 2: 'rejects'"),
+        ("EU\tB-ORG\n\nrejects\tO\tx\nb\tO\n", "a.conll, line 3 has 3 columns, but the file has 2"),
+        ("EU\tB-ORG\n\tO\nb\tO", "a.conll, line 2 has 1 column, but the file has 2"),
+    ],
+)
+def test_lines_that_lack_a_column(text, said):
+    with pytest.raises(UserError, match=said):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_conll"),
+    [
+        ("EU NNP B-ORG\nrejects VBZ O", True),
+        ("the DT\ncat NN\nsat VB\n\nthe DT\ndog NN\nran VB\na DT\nmile NN\nwell RB\ntoday NN\nnow RB\nso RB", True),
+        ("# 1\nEU B-ORG\nis O\n", True),
+        ("good film\nbad film\n\nbad plot", False),
+        ("a good film\t1\na bad film\t0\n", False),
+        ("good\t1\nbad\t0\nfine\t1\n", False),
+        ("", False),
+    ],
+)
+def test_what_looks_like_conll(text, is_conll):
+    assert look_like_conll(text.split("\n")) is is_conll
+
+
+def test_every_character_of_weibo(shared):
+    """All of its tokens are one character then, but for broken ones of two U+FFFD."""
+    for part in ("train", "dev"):
+        with gzip.open(shared / f"data/ner/weibo/{part}.conll.gz", "rt", encoding="utf-8", newline="\n") as file:
+            text = file.read()
+        tokens = [token for one in read(text) for token in one["tokens"]]
+        assert len(tokens) == sum(1 for line in text.split("\n") if line)
+        assert {token for token in tokens if len(token) != 1} == {"\ufffd\ufffd"}

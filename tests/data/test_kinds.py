@@ -1,0 +1,47 @@
+"""The kind of a file, from its ending or its first lines."""
+
+import pytest
+
+from unmask.data.kinds import guess_kind
+
+SQUAD = '{"data": [{"title": "T", "paragraphs": [{"context": "c", "qas": [{"question": "q"'
+
+
+@pytest.mark.parametrize(
+    ("ending", "text", "kind"),
+    [
+        (".csv", "text,label\na,1", "csv"),
+        (".tsv", "a\t1\nb\t0", "tsv"),
+        (".tsv", "EU\tB-ORG\nis\tO\n\nit\tO\n", "conll"),
+        (".jsonl", '{"a": 1}', "jsonl"),
+        (".json", '{"a": 1}\n{"a": 2}', "jsonl"),
+        (".json", '[\n{"a": 1}]', "json"),
+        (".json", SQUAD, "squad"),
+        (".json", '[{"context_text": "x", "qas": [', "squad"),
+        (".conll", "a b c", "conll"),
+        (".txt", "EU NNP B-NP B-ORG\nis VB O O\n\nit PRP O O", "conll"),
+        (".txt", "甲 乙\t丙\t0\n丁\t戊\t1", "tsv"),
+        (".txt", "One sentence.\nAnother, with commas, more.\n", "text"),
+        (".txt", "", "text"),
+        ("", '{"text": "x"}\n', "jsonl"),
+        ("", '[{"text": "x"}]', "json"),
+        ("", SQUAD, "squad"),
+        ("", "text,label\nfine,1\n", "csv"),
+        ("", "[CLS] is a token\n", "text"),
+        ("", "{braces} are text\n", "text"),
+        (".all", "0 What is it ?\n1 Who was he ?\n0 What is that ?\n1 Who ?\n", "labels"),
+        (".all", "DESC:manner How is it ?\nENTY:cremat What ?\nDESC:manner How ?\nENTY:cremat Which ?", "labels"),
+        (".txt", "__label__good fine film\n", "labels"),
+        (".txt", "1 First\n2 Second\n3 Third\n4 Fourth\n", "text"),
+        (".txt", "I like it\nI do not\nI do\nI may\n", "text"),
+    ],
+)
+def test_kinds(ending, text, kind):
+    assert guess_kind(ending, text.split("\n"))[0] == kind
+
+
+def test_what_the_ending_does_not_tell_is_said():
+    assert guess_kind(".csv", ["text"]) == ("csv", False)
+    assert guess_kind(".txt", ["just a text"]) == ("text", False)
+    assert guess_kind(".txt", ["a\tb", "c\td"]) == ("tsv", True)
+    assert guess_kind(".tsv", ["EU\tB-ORG", "", "is\tO", "x\tO"]) == ("conll", True)

@@ -1,0 +1,115 @@
+"""Rows of CSV and TSV: what is quoted is read as one field, what only looks quoted swallows nothing."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unmask.data.tables import rows_of, separator_of
+
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"))
+
+
+def rows(text, separator="\t", quotes=None, say=None):
+    return [(row.cells, row.line) for row in rows_of(iter(text.split("\n")), separator, quotes=quotes, say=say)]
+
+
+def cells(text, separator="\t", quotes=None):
+    return [row for row, _ in rows(text, separator, quotes)]
+
+
+@given(st.lists(st.lists(ANY_TEXT, min_size=2, max_size=2), min_size=1), st.sampled_from(",;"))
+def test_what_was_written_quoted_is_read_again(table, separator):
+    file = io.StringIO()
+    csv.writer(file, delimiter=separator, lineterminator="\n").writerows(table)
+    assert cells(file.getvalue(), separator, quotes=True) == table
+    assert cells(file.getvalue(), separator) == table
+
+
+@given(st.lists(st.lists(st.text(st.sampled_from('ab" ')), min_size=2, max_size=2), min_size=1))
+def test_what_was_written_without_quotes_is_read_again(table):
+    text = "".join("\t".join(row) + "\n" for row in table)
+    assert cells(text, quotes=False) == table
+
+
+def test_lines_of_rows_that_go_over_several():
+    assert rows('a,b\n\n"x\n\ny",1\nz,2\n', ",") == [(["a", "b"], 1), (["x\n\ny", "1"], 3), (["z", "2"], 6)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a\tb\n"Great" film\t1\nfine\t0\n',  # GLUE: a mark that ends before the field does
+        'a\tb\n"open\t1\nfine\t0\nlast\t1\n',  # one that never ends
+        'a\tb\n"open\t1\nfine\t0\nclosed"\t1\nlast\t1\n',  # one that would end in a later row
+        'a\tb\n"whole"\t1\nfine\t0\n',  # quoted without need: no program writes that in one row alone
+        'a\tb\nfine\t0\n"',
+    ],
+)
+def test_marks_that_are_text(text):
+    plain = [line.split("\t") for line in text.split("\n") if line]
+    assert cells(text) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('a\tb\n"say ""yes"""\t1\n', ['say "yes"', "1"]),
+        ('a\tb\n"two\nlines"\t1\nx\t2\n', ["two\nlines", "1"]),
+        ('a\tb\n"a\ttab"\t1\nx\t2\n', ["a\ttab", "1"]),
+        ('"a"\t"b"\n"x"\t"1"\n', ["x", "1"]),
+    ],
+)
+def test_marks_that_quote(text, expected):
+    assert cells(text)[1] == expected
+
+
+def test_what_was_found_is_said_once():
+    said = []
+    rows('a\tb\n"Great" film\t1\n"Poor" film\t0\n', say=said.append)
+    assert said == [False]
+    said.clear()
+    rows('a\tb\n"say ""yes"""\t1\n', say=said.append)
+    assert said == [True]
+    said.clear()
+    rows("a\tb\nno marks\t1\n", say=said.append)
+    assert said == []
+
+
+def test_the_first_mark_may_come_late():
+    late = "".join(f"text {n}\t{n}\n" for n in range(5000))
+    assert cells(f'{late}"Great" film\t1\nend\t2\n')[-2:] == [['"Great" film', "1"], ["end", "2"]]
+    found = rows(f'{late}"a\nb"\t1\nend\t2\n')
+    assert found[-2:] == [(["a\nb", "1"], 5001), (["end", "2"], 5003)]
+
+
+def test_rows_are_read_one_by_one():
+    """Of an endless file no more is read than the lines that are looked at to judge."""
+    taken = 0
+
+    def endless():
+        nonlocal taken
+        while True:
+            taken += 1
+            yield f'"a ""b""",{taken}'
+
+    found = rows_of(endless(), ",", quotes=None)
+    assert [next(found).cells[1] for _ in range(10)] == [str(n) for n in range(1, 11)]
+    assert taken <= 1001
+
+
+@pytest.mark.parametrize(
+    ("lines", "mark"),
+    [
+        (["a,b", "x;y;z,1"], ","),
+        (["a;b", "x,y;1"], ";"),
+        (['"a; b; c",1', '"d, e",2'], ","),
+        (["a\tb", "x, y\t1"], "\t"),
+        (["text"], ","),
+        ([], ","),
+    ],
+)
+def test_separators(lines, mark):
+    assert separator_of(lines) == mark
