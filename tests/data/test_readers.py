@@ -340,13 +340,19 @@ def test_real_files(shared, name):
     assert sum(1 for _ in read_records(shared / "data" / name)) == COUNTS[name]
 
 
-@pytest.mark.parametrize("name", [name for name in COUNTS if ".tsv" in name or "afqmc" in name])
+@pytest.mark.parametrize("name", [name for name in COUNTS if ".tsv" in name])
 def test_real_tables_are_cut_at_their_tabs(shared, name):
     """None of them quotes, whatever its quotation marks look like."""
     with gzip.open(shared / "data" / name, "rt", encoding="utf-8", newline="\n") as file:
-        lines = file.read().removesuffix("\n").split("\n")
-    records = read_records(shared / "data" / name)
-    expected = [line.split("\t") for line in lines if line]
-    found = [list(record.values.values()) for record in records]
+        expected = [line.split("\t") for line in file.read().split("\n") if line]
+    found = [list(record.values.values()) for record in read_records(shared / "data" / name)]
+    assert len(expected) - len(found) in (0, 1)  # a header
     assert found == expected[len(expected) - len(found) :]
-    assert len(expected) - len(found) in (0, 1)
+
+
+def test_a_real_table_that_quotes(shared):
+    """One field of 68,668 in AFQMC is quoted, at line 25,273, as programs do it."""
+    said = []
+    records = read_records(shared / "data/pairs/afqmc/train.txt.gz", say=said.append)
+    assert next(islice(records, 25_272, None)).values["2"] == '在"管理"页点击"信用卡"和"花呗"，怎么回复不能开通'
+    assert not any("quote" in sentence for sentence in said)
