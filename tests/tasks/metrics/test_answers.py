@@ -283,6 +283,9 @@ def test_the_threshold_leaves_room_on_both_sides():
     assert best_null_threshold([-2.0, 4.0], [0.0, 0.0], [True, True]) == -3.0
     # Wrong answers to both: it is the same whether they are given.
     assert best_null_threshold([-3.0, 2.0], [0.0, 0.0], [False, False]) == -0.5
+    # Two scores with no number between them.
+    low, high = 1 + 2**-52, 1 + 2**-51
+    assert best_null_threshold([low, high], [1.0, 0.0], [False, True]) == low
     assert best_null_threshold([], [], []) == 0.0
     with pytest.raises(UserError, match="not finite"):
         best_null_threshold([np.nan], [1.0], [False])
