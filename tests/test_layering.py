@@ -55,6 +55,7 @@ def test_rooms_import_downwards_only(path):
             *("tasks", "engines", "predict", "checkpoint", "model", "data", "text", "config", "errors"),
             *("backend", "sources", "files", "progress"),
         },
+        "predict_file": {"predict", "tasks", "data", "errors", "files", "progress"},
         "evaluate": {"report", "predict", "tasks", "data", "errors", "files", "progress"},
     }
     room = room_of(path)

@@ -291,11 +291,20 @@ def test_what_a_folder_cannot_say_is_not_saved(family, changes, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_lora_is_not_saved_by_halves(tmp_path):
-    model = Bert(preset("bert", "tiny", vocab_size=40), "mlm", seed=0)
-    model.encoder.stack[0].attention.query.enable_lora(2)
-    with pytest.raises(UserError, match="LoRA has no Hugging Face folder"):
-        save_model(model, None, tmp_path / "new")
+def test_lora_is_saved_in_its_kernels(tmp_path):
+    model = Bert(preset("roberta", "tiny", vocab_size=40), "encoder", seed=0)
+    query = model.encoder.stack[0].attention.query
+    query.enable_lora(2)
+    for variable in query.variables:
+        if "lora" in variable.path:
+            variable.assign(np.random.default_rng(1).normal(size=variable.shape))
+    save_model(model, None, tmp_path)
+    ids_BL = np.array([[0, 5, 6, 7, 2]])
+    expected = ops.convert_to_numpy(model(ids_BL))
+    again = load_model(tmp_path)
+    assert not any("lora" in variable.path for variable in again.variables)
+    np.testing.assert_allclose(ops.convert_to_numpy(again(ids_BL)), expected, atol=1e-5)
+
 
 
 def test_a_distilbert_of_ours_opens_in_transformers(tmp_path):

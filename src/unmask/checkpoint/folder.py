@@ -133,20 +133,25 @@ class FolderWeights:
 
 
 def stored_variables(variables: Sequence[Any]) -> list[Any]:
-    """The variables that a folder holds: all but the state of dropout's random numbers."""
-    return [variable for variable in variables if "seed_generator" not in variable.path]
+    """The variables that a folder holds: all but the state of dropout's random numbers and LoRA's thin matrices."""
+    other = ("seed_generator", "lora_kernel")
+    return [variable for variable in variables if not any(word in variable.path for word in other)]
+
+
+def _has_lora(part: Any) -> bool:
+    return bool(getattr(part, "lora_enabled", False))
 
 
 def stored_tensors(model: "Bert | Transformer") -> dict[str, np.ndarray]:
     """The model's weights under Hugging Face's names, tied ones once."""
     from keras import ops  # noqa: PLC0415  (imports Keras)
 
-    if any("lora_kernel" in variable.path for variable in model.variables):
-        raise UserError("A model with LoRA has no Hugging Face folder; add the thin matrices to its kernels first.")
+    # LoRA's thin matrices are added to their kernels, so that the folder is like any other.
+    with_lora = {id(part._kernel): part.kernel for part in model._flatten_layers() if _has_lora(part)}
     stored = {}
     for variable in stored_variables(model.variables):
         place = names.place_of(variable.path, model.config, model.head_name)
-        value = ops.convert_to_numpy(variable.value).astype(np.float32, copy=False)
+        value = ops.convert_to_numpy(with_lora.get(id(variable), variable.value)).astype(np.float32, copy=False)
         value = value[None] if place.name == "final_logits_bias" else value
         stored[place.name] = np.ascontiguousarray(value.T if place.transposed else value)
     if model.config.positions == "sinusoidal":

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from unmask import __version__
-from unmask.cli import corpus, doctor, evaluate, fill, finetune, imports, info, pretrain, tokenizer
+from unmask.cli import corpus, doctor, evaluate, fill, finetune, imports, info, predict, pretrain, tokenizer
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -58,6 +58,7 @@ app.command("fill")(fill.fill)
 app.command("pretrain")(pretrain.pretrain)
 app.command("finetune")(finetune.finetune)
 app.command("evaluate")(evaluate.evaluate)
+app.command("predict")(predict.predict)
 app.add_typer(imports.app, name="import")
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(tokenizer.app, name="tokenizer")

@@ -1,0 +1,102 @@
+"""Writing rows beside those that were read: CSV, TSV or JSON lines, whole at the end, and going on after a stop."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from unmask.errors import UserError
+from unmask.files import read_json, sync, write_json
+
+KINDS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl"}
+
+
+class RowWriter:
+    """A file of rows that appears when it is whole.
+
+    Until then its rows stand in `NAME.part`, and how many they are in `NAME.part.json`: the same work goes on after them
+    if it was stopped.
+
+    Args:
+        path: of the file; its ending says of which kind it is.
+        names: of the columns.
+        work: what makes this work another one, such as its input and its model; plain JSON.
+    """
+
+    def __init__(self, path: Path, names: Sequence[str], work: Mapping[str, Any]) -> None:
+        if path.suffix.lower() not in KINDS:
+            raise UserError(f"{path.name}: rows are written as {', '.join(KINDS)}; choose one of these endings.")
+        self.path, self.names, self.kind = path, list(names), KINDS[path.suffix.lower()]
+        self.part, self.note = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.part.json")
+        self.work = {**work, "names": self.names}
+        self.n_rows, size = self._before()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.file = self.part.open("r+b" if size else "wb")
+        self.file.truncate(size)
+        self.file.seek(size)
+        if not size and self.kind != "jsonl":
+            self._csv([self.names])
+
+    def _before(self) -> tuple[int, int]:
+        """The rows of the same work that are there already, and their bytes."""
+        if not (self.part.is_file() and self.note.is_file()):
+            return 0, 0
+        note = read_json(self.note)
+        known = note.get("work") == self.work and self.part.stat().st_size >= note.get("bytes", 0)
+        return (note["rows"], note["bytes"]) if known else (0, 0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Some more rows; once this is over, they are not lost."""
+        rows = list(rows)
+        if self.kind == "jsonl":
+            lines = (json.dumps({n: row.get(n) for n in self.names}, ensure_ascii=False) for row in rows)
+            self.file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+        else:
+            self._csv([_cell(row.get(name)) for name in self.names] for row in rows)
+        self.file.flush()
+        sync(self.part)
+        self.n_rows += len(rows)
+        write_json(self.note, {"work": self.work, "rows": self.n_rows, "bytes": self.file.tell()})
+
+    def _csv(self, rows: Iterable[Sequence[Any]]) -> None:
+        text = io.StringIO(newline="")
+        csv.writer(text, delimiter="\t" if self.kind == "tsv" else ",", lineterminator="\n").writerows(rows)
+        self.file.write(text.getvalue().encode("utf-8", "replace"))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.file.close()
+        if kind is None:
+            self.part.replace(self.path)
+            self.note.unlink(missing_ok=True)
+
+
+def _cell(value: Any) -> Any:
+    """A value in a table: lists and objects as JSON."""
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return "" if value is None else value
+
+
+def free_names(wanted: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
+    """New names for columns, so that none of those that are there is lost: `label` → `label_2`.
+
+    >>> free_names(["label", "probability"], ["text", "label"])
+    {'label': 'label_2', 'probability': 'probability'}
+    """
+    there, chosen = set(taken), {}
+    for name in wanted:
+        number, new = 1, name
+        while new in there:
+            number += 1
+            new = f"{name}_{number}"
+        there.add(new)
+        chosen[name] = new
+    return chosen
