@@ -42,6 +42,10 @@ def numbered(*columns):
         ({"句子1": TEXTS, "句子2": OTHERS, "类别": "0101"}, {"text": "句子1", "pair": "句子2", "label": "类别"}),
         ({"foo": TEXTS, "bar": "abab"}, {"text": "foo", "label": "bar"}),
         ({"text": TEXTS, "text_label": ["long " * 9] * 4, "target": [0, 1, 0, 1]}, {"text": "text", "label": "target"}),
+        (
+            {"Quality": "0101", "#1 ID": "5678", "#2 ID": "6789", "#1 String": TEXTS, "#2 String": OTHERS},
+            {"text": "#1 String", "pair": "#2 String", "label": "Quality"},
+        ),
         (numbered(["gj04", "gj04", "cj99", "cj99"], "1011", ["", "*", "", ""], TEXTS), {"text": "4", "label": "2"}),
         (numbered(TEXTS, OTHERS, "0110"), {"text": "1", "pair": "2", "label": "3"}),
         (numbered("0123", TEXTS, OTHERS, "abab"), {"text": "2", "pair": "3", "label": "4"}),
@@ -177,6 +181,11 @@ def test_guesses_are_said_in_one_sentence():
     ("said", "columns", "sentence"),
     [
         ({"text": "body"}, {"text": TEXTS, "n": "0101"}, "There is no column 'body' for --text, only text, n."),
+        (
+            {"tags": "n"},
+            {"text": TEXTS, "n": "0101"},
+            "--tags has no meaning for classify, which knows --text, --pair, --label.",
+        ),
         ({"label": "9"}, numbered(TEXTS, "0101"), "There is no column '9' for --label, only 1, 2."),
         ({}, {"a": TEXTS, "b": OTHERS, "c": "0101"}, "Which column holds the text? Say --text with one of a, b, c."),
         ({}, {"text": TEXTS}, "Which column holds the label? Say --label with one of none."),

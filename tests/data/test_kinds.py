@@ -26,6 +26,7 @@ SQUAD = '{"data": [{"title": "T", "paragraphs": [{"context": "c", "qas": [{"ques
         ("", '{"text": "x"}\n', "jsonl"),
         ("", '[{"text": "x"}]', "json"),
         ("", SQUAD, "squad"),
+        ("", '[{"text": "cut he', "json"),
         ("", "text,label\nfine,1\n", "csv"),
         ("", "[CLS] is a token\n", "text"),
         ("", "{braces} are text\n", "text"),
@@ -33,6 +34,7 @@ SQUAD = '{"data": [{"title": "T", "paragraphs": [{"context": "c", "qas": [{"ques
         (".all", "DESC:manner How is it ?\nENTY:cremat What ?\nDESC:manner How ?\nENTY:cremat Which ?", "labels"),
         (".txt", "__label__good fine film\n", "labels"),
         (".txt", "1 First\n2 Second\n3 Third\n4 Fourth\n", "text"),
+        (".txt", "LONDON It rains.\nPARIS It snows.\nLONDON Still.\nPARIS Still.\n", "text"),
         (".txt", "I like it\nI do not\nI do\nI may\n", "text"),
     ],
 )

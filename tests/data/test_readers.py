@@ -179,12 +179,28 @@ def test_labels_of_fasttext(tmp_path):
 
 def test_broken_encodings_are_said(tmp_path):
     path = tmp_path / "a.txt"
-    path.write_bytes(b"caf\xe9\nfine\n")
-    assert values(path) == [{"text": "caf\ufffd"}, {"text": "fine"}]
+    path.write_bytes(b"caf\xe9\n" + b"fine film\n" * 9)
+    assert values(path)[:2] == [{"text": "caf\ufffd"}, {"text": "fine film"}]
     assert said_of(path) == [f"{path}: 1 place is not utf-8 and read as U+FFFD (another one: --encoding)."]
     assert values(path, encoding="latin-1")[0] == {"text": "café"}
     with pytest.raises(UserError, match="line 1: byte 0xe9 is not utf-8"):
         values(path, encoding_errors="refuse")
+
+
+def test_another_encoding_is_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("文本,标签\n很好的酒店,1\n房间太小,0\n".encode("gb18030"))
+    with pytest.raises(UserError, match=r"a.csv is not utf-8: it cannot be read at \d+ places .* such as gb18030"):
+        read_records(path)
+    assert values(path, encoding="gb18030")[0] == {"文本": "很好的酒店", "标签": "1"}
+
+
+def test_headers_that_are_guessed_are_said(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("utterance of a user\tn\nhello\t1\nbye\t2\n")
+    assert said_of(path) == [
+        f"{path}: its first line is read as a header: utterance of a user, n (otherwise: --no-header)."
+    ]
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,11 @@ def test_groups_of_many():
     assert len({contexts[i] for i in chosen}) == 10
 
 
+def test_few_examples():
+    assert len(held_out(["a", "b", "c"], 0.1, 0)) == 1
+    assert held_out(["a", "a", "b"], 0.1, 0, ["x", "x", "y"]) == [2]  # rather the class that cannot be learned well
+
+
 @pytest.mark.parametrize("share", [0, 1, -0.1, 2, float("nan")])
 def test_shares_that_are_none(share):
     with pytest.raises(UserError, match="it must be above 0 and below 1"):

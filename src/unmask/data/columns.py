@@ -78,8 +78,11 @@ class _Roles:
         self.guessed: dict[str, str] = {}
         self.unwanted: set[str] = set()
         for role, column in said.items():
-            if column is None or role not in ROLES[task]:
+            if column is None:
                 continue
+            if role not in ROLES[task]:
+                wanted = ", ".join(f"--{one}" for one in ROLES[task])
+                raise UserError(f"--{role} has no meaning for {task}, which knows {wanted}.")
             if column in _NONE and column not in self.names:
                 self.unwanted.add(role)
             else:

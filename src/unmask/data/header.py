@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from unmask.data.names import is_known
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?%?")
-_NAME = re.compile(r"[^\W\d][\w .:/#()-]{0,39}")
+_LONGEST_NAME = 40
+_NAME = re.compile(rf"[^\W\d][\w .:/#()-]{{0,{_LONGEST_NAME - 1}}}")
 
 
 def is_number(text: str) -> bool:
@@ -23,20 +24,21 @@ def are_names(cells: Sequence[str]) -> bool:
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first of these rows is a header.
 
-    It is none if it holds numbers, or values that its columns hold again. It is one if it holds well-known names, or
-    words above columns of numbers, or short words above long texts.
+    It is none if it holds values that its columns hold again, or numbers and no two well-known names. It is one if it
+    holds a well-known name, or words above columns of numbers, or single words above long texts.
     """
-    first, rest = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    first, rest = [cell.strip() for cell in rows[0]], [row for row in rows[1:] if len(row) == len(rows[0])]
     columns = [[row[i].strip() for row in rest] for i in range(len(first))]
-    cells = [cell.strip() for cell in first]
-    if any(is_number(cell) for cell in cells):
+    if any(cell and cell in column for cell, column in zip(first, columns, strict=True)):
         return False
-    if any(cell and cell in column for cell, column in zip(cells, columns, strict=True)):
-        return False
-    if are_names(cells):
+    if any(is_number(cell) for cell in first):
+        return sum(is_known(cell) for cell in first) > 1
+    if are_names(first):
         return True
-    if not rest or len(set(cells)) < len(cells) or not all(_NAME.fullmatch(cell) for cell in cells):
+    if not rest or len(set(first)) < len(first) or max(map(len, first)) > _LONGEST_NAME:
         return False
-    if any(all(is_number(value) for value in column) for column in columns):
-        return True
-    return any(sum(map(len, column)) > 3 * len(column) * len(cell) for cell, column in zip(cells, columns, strict=True))
+    above_numbers = any(all(is_number(value) for value in column) for column in columns)
+    are_words = all(_NAME.fullmatch(cell) and " " not in cell for cell in first)
+    texts = zip(first, columns, strict=True)
+    above_texts = any(sum(map(len, column)) > 3 * len(column) * len(cell) for cell, column in texts)
+    return above_numbers or (are_words and above_texts)

@@ -34,7 +34,7 @@ _ENDINGS: dict[str, RecordKind] = {
     **dict.fromkeys((".conll", ".conllu", ".conllx", ".iob", ".iob2", ".bio", ".bioes", ".bmes"), "conll"),
 }
 _QUESTIONS = re.compile(r'"qas"\s*:\s*\[')
-_LABEL = re.compile(r"-?\d{1,3}|[A-Z]{2,}(?::\w+)?")
+_LABEL = re.compile(r"-?\d{1,3}|[A-Z]{2,}:\w+")
 """The label before a text: a small number, or TREC's `DESC:manner`."""
 
 
@@ -52,7 +52,8 @@ def guess_kind(ending: str, lines: Sequence[str]) -> tuple[RecordKind, bool]:
         return "conll", True
     if known is not None:
         return known, False
-    return _kind_of_content(lines), ending not in (".txt", ".text") or _kind_of_content(lines) != "text"
+    found = _kind_of_content(lines)
+    return found, found != "text" or ending not in (".txt", ".text")
 
 
 def _kind_of_json(lines: Sequence[str]) -> RecordKind:
@@ -84,7 +85,7 @@ def _begins_with_json(lines: Sequence[str]) -> bool:
     try:
         json.loads(lines[0])
     except json.JSONDecodeError as error:
-        return error.pos >= len(lines[0].rstrip()) or bool(_QUESTIONS.search(lines[0]))
+        return error.pos >= len(lines[0].rstrip()) or error.msg.startswith("Unterminated string")
     return True
 
 

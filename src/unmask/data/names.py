@@ -12,7 +12,7 @@ PAIRS = (
     *(("sentence1", "sentence2"), ("premise", "hypothesis"), ("text_a", "text_b"), ("question1", "question2")),
     *(("text1", "text2"), ("sentence_a", "sentence_b"), ("sentence_1", "sentence_2"), ("text_1", "text_2")),
     *(("s1", "s2"), ("q1", "q2"), ("question", "sentence"), ("question", "passage"), ("query", "passage")),
-    *(("query", "document"), ("query1", "query2"), ("query", "title"), ("sent1", "sent2")),
+    *(("query", "document"), ("query1", "query2"), ("query", "title"), ("sent1", "sent2"), ("#1_string", "#2_string")),
     *(
         ("文本1", "文本2"),
         ("句子1", "句子2"),
@@ -26,7 +26,7 @@ PAIRS = (
 LABEL = (
     *("label", "labels", "class", "category", "target", "gold_label", "score", "similarity", "sentiment", "rating"),
     *("stars", "polarity", "topic", "intent", "y", "label_text", "is_duplicate", "similarity_score", "answer", "cat"),
-    *("relatedness_score", "coarse_label", "toxic", "emotion", "label_desc", "value"),
+    *("relatedness_score", "quality", "coarse_label", "toxic", "emotion", "label_desc", "value"),
     *("标签", "类别", "分类", "情感", "分数", "得分", "评分", "相似度", "类型", "标注"),
 )
 TOKENS = ("tokens", "words", "token", "word", "chars", "characters", "词", "字", "分词")

@@ -7,7 +7,7 @@ from typing import Any
 
 from unmask.data.decode import Errors, Seen, decoded
 from unmask.data.unpack import blocks_of
-from unmask.data.where import Source, optional
+from unmask.data.where import STDIN, Source, optional
 from unmask.errors import UserError
 
 _ROWS_AT_ONCE = 1024
@@ -17,8 +17,9 @@ _ROWS_AT_ONCE = 1024
 def opened_parquet(source: Source, seen: Seen) -> Iterator[Any]:
     """A Parquet file that can be read."""
     pyarrow, parquet = optional("pyarrow", "data"), optional("pyarrow.parquet", "data")
-    with TemporaryFile() if source.packing else source.path.open("rb") as file:
-        if source.packing:  # Parquet is read from its end, a packed stream from its beginning
+    is_stream = bool(source.packing) or source.path == STDIN
+    with TemporaryFile() if is_stream else source.path.open("rb") as file:
+        if is_stream:  # Parquet is read from its end, a stream from its beginning
             for block in blocks_of(source.path, source.packing, source.name, seen.count_bytes):
                 file.write(block)
         try:
@@ -30,7 +31,7 @@ def opened_parquet(source: Source, seen: Seen) -> Iterator[Any]:
 
 def parquet_batches(table: Any, columns: Sequence[str], source: Source, seen: Seen) -> Iterator[Any]:
     """Some rows of these columns at a time."""
-    size = source.path.stat().st_size if not source.packing else 0
+    size = source.path.stat().st_size if not source.packing and source.path != STDIN else 0
     for batch in table.iter_batches(batch_size=_ROWS_AT_ONCE, columns=list(columns)):
         seen.raw_bytes += round(size * len(batch) / max(table.metadata.num_rows, 1))
         yield batch

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from unmask.data import conll
 from unmask.data.decode import Errors, Say, Seen, check_encoding, lines_of, texts_of_file
-from unmask.data.header import has_header
+from unmask.data.header import are_names, has_header
 from unmask.data.kinds import RECORD_KINDS, WORDS_FOR_KINDS, RecordKind, guess_kind
 from unmask.data.objects import json_items, json_lines, json_told
 from unmask.data.parquet import parquet_rows
@@ -22,6 +22,8 @@ SAMPLE = 500
 """So many records are looked at before the rest is read."""
 _HEAD = 1 << 16
 _HEAD_LINES = 2000
+_ONE_IN = 50
+"""If more than one character in so many cannot be decoded, the encoding is another one."""
 
 
 class Record(NamedTuple):
@@ -138,17 +140,29 @@ class _Files:
     def look(self) -> tuple[RecordKind, list[str], list[Record]]:
         """The kind, the columns and the first records."""
         source = self.sources[0]
-        opened = _open(source, self.reading, Seen(), self.say)
+        seen = Seen()
+        opened = _open(source, self.reading, seen, self.say)
         sample = list(islice(opened.records, SAMPLE))
         if not sample:
             what = "is empty; there is nothing to read"
             if opened.names and opened.kind in ("csv", "tsv"):
                 what = f"has a header and no rows: {', '.join(opened.names)}"
             raise UserError(f"{source.name} {what}.")
+        self._refuse_garbage(sample, seen)
         if source.path == STDIN:
             self.stream = chain(sample, opened.records)
         self.names = opened.names
         return opened.kind, opened.names or _names_in(sample), sample
+
+    def _refuse_garbage(self, sample: Sequence[Record], seen: Seen) -> None:
+        """A byte that is wrong here and there may be replaced; a file in another encoding would be no text at all."""
+        texts = [value for record in sample for value in record.values.values() if isinstance(value, str)]
+        n_broken, n = (sum(count) for count in ((text.count("\ufffd") for text in texts), map(len, texts)))
+        if seen.invalid and n_broken * _ONE_IN > n:
+            raise UserError(
+                f"{self.sources[0].name} is not {self.reading.encoding}: it cannot be read at {n_broken} places in its "
+                f"first {len(sample)} records; give its --encoding, such as gb18030, big5, utf-16 or latin-1."
+            )
 
     def records(self) -> Iterator[Record]:
         """All records."""
@@ -293,8 +307,10 @@ def _open_table(begun: _Begun, reading: Reading, say: Say) -> tuple[list[str] | 
         return None, iter(())
     width = len(first[0].cells)
     header = has_header([row.cells for row in first]) if reading.header is None else reading.header
-    if not header and reading.header is None:
+    if reading.header is None and not header:
         say(f"{name} has no header, so its columns are numbered from 1 to {width} (otherwise: --header).")
+    elif reading.header is None and not are_names(first[0].cells):
+        say(f"{name}: its first line is read as a header: {', '.join(first[0].cells)} (otherwise: --no-header).")
     names = _checked_names(first[0].cells, name) if header else [str(number) for number in range(1, width + 1)]
     return names, _records_of(chain(first[header:], rows), names, name)
 

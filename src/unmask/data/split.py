@@ -32,9 +32,16 @@ def held_out(
     random.Random(seed).shuffle(order)
     chosen = _chosen(order, labels, share)
     if not chosen:
-        # A few examples of many classes: none may be spared by rule, yet training without a dev part is worse.
-        chosen = [min(order, key=len)]
+        # A few examples of many classes: none can be spared by rule, yet training without a dev part is worse.
+        total = Counter(labels)
+        chosen = [min(order, key=lambda group: (len(_last_of(group, labels, total)), len(group)))]
     return sorted(number for group in chosen for number in group)
+
+
+def _last_of(group: Sequence[int], labels: Sequence[Hashable], total: Counter[Hashable]) -> list[Hashable]:
+    """The classes of two examples or more that are in no other group."""
+    count = Counter(labels[number] for number in group)
+    return [label for label, n in count.items() if n == total[label] > 1]
 
 
 def _chosen(order: Sequence[list[int]], labels: Sequence[Hashable], share: float) -> list[list[int]]:
