@@ -5,6 +5,7 @@ Tokenizers place their tokens differently: with the space before a word or witho
 character that BERT drops). Everything here holds for all of them.
 """
 
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,8 @@ _SPACES = np.array([code for code in range(0x3001) if chr(code).isspace()])
 
 def solid(text: str, offsets: Sequence[Span]) -> np.ndarray:
     """Offsets of tokens without the white space at their ends; a token of white space alone becomes empty.
+
+    Combining marks that no token is on, since BERT takes accents off, belong to the token before them.
 
     Args:
         text: what was encoded.
@@ -36,7 +39,22 @@ def solid(text: str, offsets: Sequence[Span]) -> np.ndarray:
     starts, ends = offsets_N2.T
     first = np.append(following, len(codes))[starts]
     end = np.where(ends > 0, preceding[ends - 1], -1) + 1
-    return np.stack([np.where(first < end, first, starts), np.where(first < end, end, starts)], axis=1)
+    found_N2 = np.stack([np.where(first < end, first, starts), np.where(first < end, end, starts)], axis=1)
+    if not text.isascii():
+        _take_marks(text, found_N2)
+    return found_N2
+
+
+def _take_marks(text: str, offsets_N2: np.ndarray) -> None:
+    """Moves the end of each token over the combining marks between it and the next."""
+    full = np.flatnonzero(offsets_N2[:, 1] > offsets_N2[:, 0])
+    ends = offsets_N2[full, 1]
+    limits = np.append(offsets_N2[full[1:], 0], len(text))
+    for token, end, limit in zip(*(values[ends < limits].tolist() for values in (full, ends, limits)), strict=True):
+        marked = end
+        while marked < limit and unicodedata.combining(text[marked]):
+            marked += 1
+        offsets_N2[token, 1] = marked
 
 
 def outermost(offsets_N2: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

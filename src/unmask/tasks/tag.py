@@ -16,13 +16,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from unmask.data.readers import Record
 from unmask.errors import UserError
 from unmask.tasks import schemes
-from unmask.tasks.metrics.bootstrap import Statistic, of_all
+from unmask.tasks.classify import softmax
+from unmask.tasks.metrics.bootstrap import Statistic
 from unmask.tasks.metrics.entities import Entity, entity_statistic
 from unmask.tasks.spans import Span, groups, solid, speakers
-from unmask.tasks.tagged import TaggedExample, from_spans, from_tokens, spans_of, tags_of, text_of, texts_of, words_of
+from unmask.tasks.tagged import TaggedExample, from_spans, from_tokens, listed, spans_of, tags_of, words_of
 from unmask.tasks.task import Task
+from unmask.tasks.texts import text_of
 from unmask.tasks.units import Unit, Window
 from unmask.tasks.windows import Frame, best_window, cut, frame_of
 from unmask.text import Tokenizer
@@ -95,7 +98,7 @@ class Tag(Task[TaggedExample, TagAnswer]):
         return "accuracy" if self.scheme == "plain" else "f1"
 
     @classmethod
-    def learn(cls, records: Iterable[Any], columns: Mapping[str, str], **options: Any) -> "Tag":
+    def learn(cls, records: Iterable[Record], columns: Mapping[str, str], **options: Any) -> "Tag":
         """The task with the tags of these records; for each kind of entity all tags that the scheme has.
 
         Args:
@@ -110,17 +113,17 @@ class Tag(Task[TaggedExample, TagAnswer]):
         labels, kinds = Counter[str](), Counter[str]()
         for record in records:
             if "tokens" in columns:
-                kinds.update(map(_kind, texts_of(record.values.get(columns["tokens"]), "tokens", record.place)))
+                kinds.update(map(_kind, listed(record, columns["tokens"])))
             if "tags" in columns:
-                tags.append(texts_of(record.values.get(columns["tags"]), "tags", record.place))
+                tags.append(listed(record, columns["tags"]))
             elif "spans" in columns:
-                text = text_of(record.values, columns, record.place)
-                labels.update(span.label for span in spans_of(record.values.get(columns["spans"]), text, record.place))
+                text = text_of(record, columns["text"])
+                labels.update(span.label for span in spans_of(record, columns["spans"], text))
         scheme = scheme or (schemes.guess_scheme(tags) if "tags" in columns else _DEFAULT_SCHEME)
         characters = kinds["Han"] * 4 > kinds["other"] and kinds["long"] * 100 < kinds.total()
         return cls(_classes(tags, labels, scheme), {"scheme": scheme, "characters": characters})
 
-    def examples(self, records: Iterable[Any], columns: Mapping[str, str], *, labelled: bool) -> list[TaggedExample]:
+    def examples(self, records: Iterable[Record], columns: Mapping[str, str], *, labelled: bool) -> list[TaggedExample]:
         """Records as texts with words; sequences that break the scheme are read by conlleval's rules and counted.
 
         Where a record has neither tokens nor labels, its words are found by rule: `unmask.tasks.tagged.words_of`.
@@ -129,7 +132,7 @@ class Tag(Task[TaggedExample, TagAnswer]):
             raise UserError("Tagging needs a column of tags or of spans; name it.")
         examples, broken = [], []
         for record in records:
-            example, is_broken = self._example(record.values, columns, record.place, labelled=labelled)
+            example, is_broken = self._example(record, columns, labelled=labelled)
             examples.append(example)
             broken += [record.place] * is_broken
         if broken:
@@ -139,23 +142,22 @@ class Tag(Task[TaggedExample, TagAnswer]):
             )
         return examples
 
-    def _example(
-        self, values: Mapping[str, Any], columns: Mapping[str, str], place: str, *, labelled: bool
-    ) -> tuple[TaggedExample, bool]:
-        characters = bool(self.settings["characters"])
+    def _example(self, record: Record, columns: Mapping[str, str], *, labelled: bool) -> tuple[TaggedExample, bool]:
+        """A record as an example, and whether its tags break the scheme."""
+        characters, tags, is_broken = bool(self.settings["characters"]), None, False
         if "tokens" in columns or (labelled and "tags" in columns):
-            text, words = from_tokens(values, columns, place, characters=characters)
-            tags = tags_of(values, columns, place, len(words)) if labelled else None
-            is_broken = tags is not None and bool(schemes.broken(tags, self.scheme))
-            tags = tags and self._canonical(tags, place)
+            text, words = from_tokens(record, columns, characters=characters)
+            if labelled:
+                tags = tags_of(record, columns["tags"], len(words))
+                is_broken = bool(schemes.broken(tags, self.scheme))
         else:
-            text, tags, is_broken = text_of(values, columns, place), None, False
+            text = text_of(record, columns["text"])
             words = words_of(text, characters=characters)
             if labelled:
-                spans = spans_of(values.get(columns["spans"]), text, place)
+                spans = spans_of(record, columns["spans"], text)
                 words, tags = from_spans(text, spans, self.scheme, characters=characters)
-                tags = self._canonical(tags, place)
-        return TaggedExample(text, tuple(words), None if tags is None else tuple(tags), place), is_broken
+        kept = None if tags is None else tuple(self._canonical(tags, record.place))
+        return TaggedExample(text, tuple(words), kept, record.place), is_broken
 
     def _canonical(self, tags: list[str], place: str) -> list[str]:
         """The tags as the scheme writes their entities; an error where one is unknown."""
@@ -233,7 +235,9 @@ class Tag(Task[TaggedExample, TagAnswer]):
 
     def _answer(self, example: TaggedExample, rows: list[tuple[Span, np.ndarray]]) -> TagAnswer:
         n, spans = len(example.words), [span for span, _ in rows]
-        probabilities_GC = _softmax(np.array([logits for _, logits in rows]).reshape(len(rows), len(self.classes)))
+        probabilities_GC = softmax(
+            np.array([logits for _, logits in rows], np.float64).reshape(len(rows), len(self.classes))
+        )
         group_tags = [self.classes[best] for best in probabilities_GC.argmax(1)]
         groups_of = _group_of_word(spans, n)
         sure = [float(probabilities_GC[group].max()) if group >= 0 else 0.0 for group in groups_of]
@@ -245,12 +249,8 @@ class Tag(Task[TaggedExample, TagAnswer]):
         tags = self._word_tags(group_tags, spans, n)
         return TagAnswer(example.text, example.words, tuple(tags), tuple(sure), tuple(entities))
 
-    def metrics(self, examples: Listed[TaggedExample], answers: Listed[TagAnswer]) -> dict[str, float]:
-        """`accuracy` over words, and but for plain labels `precision`, `recall` and `f1` of entities."""
-        return of_all(len(examples), self.statistic(examples, answers))
-
     def statistic(self, examples: Listed[TaggedExample], answers: Listed[TagAnswer]) -> Statistic:
-        """`metrics` of any of these texts."""
+        """`accuracy` over words, and but for plain labels `precision`, `recall` and `f1` of entities."""
         pairs = [(example.tags or (), answer.tags) for example, answer in zip(examples, answers, strict=True)]
         counts_N2 = np.array([(sum(map(str.__eq__, *pair)), len(pair[0])) for pair in pairs]).reshape(-1, 2)
         gold, found = ([schemes.entities(pair[side], self.scheme) for pair in pairs] for side in (0, 1))
@@ -338,8 +338,3 @@ def _windows(
         if positions:
             units.append(TagUnit(number, (sequence,), labels, positions, [spans[group] for group in mine]))
     return units
-
-
-def _softmax(logits_GC: np.ndarray) -> np.ndarray:
-    powers_GC = np.exp(logits_GC.astype(np.float64) - logits_GC.max(1, keepdims=True, initial=-np.inf))
-    return powers_GC / powers_GC.sum(1, keepdims=True)

@@ -6,6 +6,7 @@ import sys
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -13,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from unmask.data.readers import Record
 from unmask.errors import UserError
 from unmask.tasks import schemes
 from unmask.tasks.metrics.entities import Entity
 from unmask.tasks.spans import Span
+from unmask.tasks.texts import text_of
 from unmask.text.sentences import HAN
 
 # Languages whose words stand without spaces: Chinese characters, their marks, kana, full-width forms.
@@ -78,17 +81,18 @@ def join(tokens: Sequence[str], *, characters: bool) -> tuple[str, list[Span]]:
     return "".join(parts), spans
 
 
-def texts_of(value: Any, what: str, place: str) -> list[str]:
-    """A list of tokens or tags: as it is, as JSON, or as a text parted by white space."""
+def listed(record: Record, column: str) -> list[str]:
+    """The tokens or tags in a column of a record: a list, a list as JSON, or a text parted by white space."""
+    value = record.values.get(column)
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with suppress(ValueError):  # "[ 1 ] a note" is a text that begins with a bracket
+            value = json.loads(value)
     if isinstance(value, str):
-        try:
-            value = json.loads(value) if value.lstrip().startswith("[") else value.split()
-        except ValueError:  # "[ 1 ] a note" is a text that begins with a bracket
-            value = value.split()
+        value = value.split()
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, list | tuple) or not all(isinstance(one, str | int) for one in value):
-        raise UserError(f"{place}: {what} must be a list of texts, but {_shown(value)} came.")
+        raise UserError(f"{record.place}: {column!r} must hold a list of texts, but {_shown(value)} came.")
     return [str(one) for one in value]
 
 
@@ -97,41 +101,31 @@ def _shown(value: Any) -> str:
     return shown if len(shown) <= 60 else f"{shown[:59]}…"
 
 
-def from_tokens(
-    values: Mapping[str, Any], columns: Mapping[str, str], place: str, *, characters: bool
-) -> tuple[str, list[Span]]:
+def from_tokens(record: Record, columns: Mapping[str, str], *, characters: bool) -> tuple[str, list[Span]]:
     """A text and its words, from tokens if there are any, else from a text whose words are parted by white space."""
     if "tokens" in columns:
-        tokens = texts_of(values.get(columns["tokens"]), "tokens", place)
-        return join(tokens, characters=characters)
-    text = text_of(values, columns, place)
+        return join(listed(record, columns["tokens"]), characters=characters)
+    text = text_of(record, columns["text"])
     return text, [match.span() for match in re.finditer(r"\S+", text)]
 
 
-def text_of(values: Mapping[str, Any], columns: Mapping[str, str], place: str) -> str:
-    """The text of a record."""
-    text = values.get(columns["text"]) if "text" in columns else None
-    if not isinstance(text, str):
-        raise UserError(f"{place}: a text was expected, but {_shown(text)} came.")
-    return text
-
-
-def tags_of(values: Mapping[str, Any], columns: Mapping[str, str], place: str, n_words: int) -> list[str]:
+def tags_of(record: Record, column: str, n_words: int) -> list[str]:
     """The tags of a record's words."""
-    tags = texts_of(values.get(columns["tags"]), "tags", place)
+    tags = listed(record, column)
     if len(tags) != n_words:
-        raise UserError(f"{place}: {n_words} words came with {len(tags)} tags; each needs one.")
+        raise UserError(f"{record.place}: {n_words} words came with {len(tags)} tags; each needs one.")
     return tags
 
 
-def spans_of(value: Any, text: str, place: str) -> list[Entity]:
-    """Entities by character, in order, none over another.
+def spans_of(record: Record, column: str, text: str) -> list[Entity]:
+    """The entities of a record by character, in order, none over another.
 
     Args:
-        value: a list of {"start", "end", "label"} or of [start, end, label], or either as JSON.
+        record: has a list of {"start", "end", "label"} or of [start, end, label], or either as JSON.
+        column: where.
         text: what they lie in.
-        place: of the record, for messages.
     """
+    value, place = record.values.get(column), record.place
     if isinstance(value, str):
         try:
             value = json.loads(value or "[]")
