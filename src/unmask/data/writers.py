@@ -17,8 +17,8 @@ KINDS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".json": "jsonl", ".nd
 class RowWriter:
     """A file of rows that appears when it is whole.
 
-    Until then its rows stand in `NAME.part`, and how many they are in `NAME.part.json`: the same work goes on after them
-    if it was stopped.
+    Until then its rows stand in `NAME.part`, and how many they are in `NAME.part.json`: if the work is stopped, the
+    same work goes on after them.
 
     Args:
         path: of the file; its ending says of which kind it is.
