@@ -1,0 +1,120 @@
+"""Tagged texts: words by rule, texts of tokens, spans by character."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odd_texts import TEXTS
+from unmask import UserError
+from unmask.data.readers import Record
+from unmask.tasks.metrics.entities import Entity
+from unmask.tasks.tagged import from_spans, from_tokens, join, listed, spans_of, tags_of, words_of
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("It's 5kg, 北京!", ["It", "'", "s", "5kg", ",", "北", "京", "!"]),
+        ("nai\u0308ve हिन्दी", ["nai\u0308ve", "हिन्दी"]),
+        ("日本のカメラ한국어", ["日", "本", "の", "カ", "メ", "ラ", "한국어"]),
+        ("snake_case\n\u200b", ["snake", "_", "case", "\u200b"]),
+        ("", []),
+    ],
+)
+def test_words_by_rule(text, words):
+    assert [text[start:end] for start, end in words_of(text)] == words
+
+
+@given(TEXTS, st.booleans())
+def test_words_hold_all_but_white_space(text, characters):
+    words = words_of(text, characters=characters)
+    assert "".join(text[start:end] for start, end in words) == "".join(text.split())
+    assert all(end - start == 1 for start, end in words) or not characters
+
+
+@pytest.mark.parametrize(
+    ("tokens", "characters", "text"),
+    [
+        (["EU", "rejects", "German", "."], False, "EU rejects German ."),
+        (["我", "爱", "New", "York", "，", "a"], False, "我爱New York，a"),
+        (["N", "B", "A", "赛"], True, "NBA赛"),
+        ([], False, ""),
+        (["", "a"], False, " a"),
+    ],
+)
+def test_joined_tokens(tokens, characters, text):
+    joined, spans = join(tokens, characters=characters)
+    assert joined == text
+    assert [joined[start:end] for start, end in spans] == tokens
+
+
+@given(st.lists(TEXTS), st.booleans())
+def test_joined_tokens_are_where_they_are_said_to_be(tokens, characters):
+    text, spans = join(tokens, characters=characters)
+    assert [text[start:end] for start, end in spans] == tokens
+
+
+@pytest.mark.parametrize(
+    "value", [["B-X", "O"], ("B-X", "O"), np.array(["B-X", "O"]), '["B-X", "O"]', "B-X  O"]
+)
+def test_lists_of_tags(value):
+    assert listed(Record({"t": value}, "a.csv, line 2"), "t") == ["B-X", "O"]
+
+
+def test_a_text_that_begins_with_a_bracket():
+    record = Record({"text": "[1] a  note", "tokens": "[1] a note"}, "here")
+    assert listed(record, "tokens") == ["[1]", "a", "note"]
+    assert from_tokens(record, {"text": "text"}, characters=False) == ("[1] a  note", [(0, 3), (4, 5), (7, 11)])
+
+
+SPANS = [
+    [{"start": 0, "end": 3, "label": "X"}],
+    [[0, 3, "X"]],
+    '[[0, 3, "X"]]',
+    np.array([[0, 3, "X"]], object),
+]
+
+
+@pytest.mark.parametrize("value", SPANS)
+def test_spans(value):
+    assert spans_of(Record({"s": value}, "here"), "s", "New York") == [Entity(0, 3, "X")]
+    assert spans_of(Record({"s": ""}, "here"), "s", "New York") == []
+
+
+def test_words_are_cut_where_a_span_ends():
+    words, tags = from_spans("unbelievable北京", [Entity(2, 7, "X"), Entity(7, 12, "X")], "IOB2", characters=False)
+    assert words == [(0, 2), (2, 7), (7, 12), (12, 13), (13, 14)]
+    assert tags == ["O", "B-X", "B-X", "O", "O"]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([[0, 3, "X"], [2, 5, "Y"]], r"line 7: the spans \(0, 3, 'X'\) and \(2, 5, 'Y'\) overlap"),
+        ([[3, 3, "X"]], "no span of a text of 8 characters"),
+        ([[0, 9, "X"]], "no span of a text of 8 characters"),
+        ([[3, 4, "X"]], "around some words"),
+        ([["0", 3, "X"]], "is no span"),
+        ([{"start": 0, "label": "X"}], "is no span"),
+        ([7], "7 is no span"),
+        ("nonsense", "the spans are no JSON"),
+        (None, "but None came"),
+    ],
+)
+def test_what_is_no_span(value, message):
+    with pytest.raises(UserError, match=message):
+        spans_of(Record({"s": value}, "a.jsonl, line 7"), "s", "New York")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"t": ["O"]}, "here: 2 words came with 1 tags"),
+        ({"t": None}, "'t' must hold a list of texts, but None came"),
+        ({"t": [None, "O"]}, "must hold a list of texts"),
+    ],
+)
+def test_what_are_no_tags(values, message):
+    with pytest.raises(UserError, match=message):
+        tags_of(Record(values, "here"), "t", 2)
