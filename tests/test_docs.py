@@ -33,10 +33,10 @@ def test_the_python_of_the_readme_runs():
     assert [shape for shape in shapes if shape in promised] == promised
 
 
-def commands(*, with_books):
-    """Those that need the reader's books, in order, or those that need nothing."""
+def commands(needed=None):
+    """Those of the block that needs the reader's file, in order, or those that need none."""
     for block in blocks("console"):
-        if ("books/" in block) == with_books:
+        if next((file for file in ("books/", "reviews.csv") if file in block), None) == needed:
             lines = (line.split("#")[0].strip() for line in block.splitlines())
             yield from (line for line in lines if line and not line.startswith(NOT_RUN))
 
@@ -47,7 +47,7 @@ def run_command(command, **options):
     return subprocess.run([program, *arguments], capture_output=True, text=True, check=False, **options)
 
 
-@pytest.mark.parametrize("command", list(commands(with_books=False)))
+@pytest.mark.parametrize("command", list(commands()))
 def test_the_commands_of_the_readme_run(command):
     ran = run_command(command)
     assert ran.returncode == 0, ran.stderr
@@ -62,12 +62,36 @@ def test_the_way_from_plain_text_runs(tmp_path):
     lines = [" ".join(draw.choices(words, k=12)) + "." for _ in range(6000)]
     (tmp_path / "books").mkdir()
     (tmp_path / "books" / "one.txt").write_text("\n\n".join(lines), encoding="utf-8")
-    told = list(commands(with_books=True))
+    told = list(commands("books/"))
     assert [command.split()[1] for command in told] == ["tokenizer", "corpus", "pretrain", "fill"]
     for command in told:
         ran = run_command(command.replace("--hours 0.5", "--steps 2"), cwd=tmp_path)
         assert ran.returncode == 0, ran.stderr
         assert ran.stdout
+
+
+def test_the_way_from_a_csv_file_runs(tmp_path):
+    """The commands as they stand, on reviews that are made up."""
+    draw = random.Random(0)
+    words = {"good": ["joy", "lovely", "superb"], "bad": ["dull", "awful", "boring"]}
+    rows = []
+    for number in range(60):
+        label = ("good", "bad")[number % 2]
+        text = " ".join(
+            [f"film {number}", *draw.choices(["the", "plot", "was", "and"], k=3), draw.choice(words[label])]
+        )
+        rows.append((text, label))
+    for name, chosen in (("reviews", rows[:40]), ("test", rows[40:]), ("new", rows[40:])):
+        lines = ["text,label", *(f"{text},{label}" for text, label in chosen)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines), encoding="utf-8")
+    told = list(commands("reviews.csv"))
+    assert [command.split()[1] for command in told] == ["finetune", "evaluate", "predict"]
+    for command in told:
+        ran = run_command(command, cwd=tmp_path)
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stdout
+    assert (tmp_path / "my-model" / "evaluation" / "evaluation.html").is_file()
+    assert len((tmp_path / "labelled.csv").read_text(encoding="utf-8").splitlines()) == 21
 
 
 def test_the_targets_of_the_readme_are_in_the_makefile():
