@@ -23,6 +23,7 @@ from unmask.data.header import has_header
         (["label|label", "a|b"], True),  # and then refused
         (["yes|good"], False),
         (["Quality|#1 ID|#2 ID|#1 String|#2 String", "1|70|71|a b|c d", "0|72|73|e f|g h"], True),
+        (["text|label", "a text|a", "text|b"], True),
         (["text|label|2019", "x y|a|3", "z|b|4"], True),
         (["Great movie|pos", "a very long review of a film that is not worth it|neg"], False),
     ],

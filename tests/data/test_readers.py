@@ -193,6 +193,9 @@ def test_another_encoding_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"a.csv is not utf-8: it cannot be read at \d+ places .* such as gb18030"):
         read_records(path)
     assert values(path, encoding="gb18030")[0] == {"文本": "很好的酒店", "标签": "1"}
+    (tmp_path / "a.conll").write_bytes("北\tB-LOC\n京\tI-LOC\n".encode("gb18030"))
+    with pytest.raises(UserError, match=r"a.conll is not utf-8"):
+        read_records(tmp_path / "a.conll")
 
 
 def test_headers_that_are_guessed_are_said(tmp_path):
@@ -283,6 +286,16 @@ def test_standard_input_once(content, expected):
     lines = content.count("\n")
     assert json.loads(first) == [lines - content.startswith("text"), expected, f"-, line {lines}"]
     assert second == "Standard input can be read once only, but is needed again; write it to a file."
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="standard input is /dev/stdin")
+def test_parquet_from_standard_input():
+    code = (
+        "from unmask.data.readers import read_records, Reading\n"
+        "print([record.values['label'] for record in read_records('-', Reading(kind='parquet'))])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], input=as_bytes("parquet", ROWS), capture_output=True, check=True)
+    assert ran.stdout.decode().strip() == "['a', 'b', 'a']"
 
 
 @pytest.mark.parametrize(

@@ -24,15 +24,17 @@ def are_names(cells: Sequence[str]) -> bool:
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first of these rows is a header.
 
-    It is none if it holds values that its columns hold again, or numbers and no two well-known names. It is one if it
-    holds a well-known name, or words above columns of numbers, or single words above long texts.
+    It is one if it holds two well-known names. Else it is none if it holds numbers, or values that its columns hold
+    again. Else it is one if it holds a well-known name, or words above columns of numbers, or single words above long
+    texts.
     """
     first, rest = [cell.strip() for cell in rows[0]], [row for row in rows[1:] if len(row) == len(rows[0])]
     columns = [[row[i].strip() for row in rest] for i in range(len(first))]
-    if any(cell and cell in column for cell, column in zip(first, columns, strict=True)):
+    if sum(is_known(cell) for cell in first) > 1:
+        return True
+    again = any(cell and cell in column for cell, column in zip(first, columns, strict=True))
+    if again or any(is_number(cell) for cell in first):
         return False
-    if any(is_number(cell) for cell in first):
-        return sum(is_known(cell) for cell in first) > 1
     if are_names(first):
         return True
     if not rest or len(set(first)) < len(first) or max(map(len, first)) > _LONGEST_NAME:

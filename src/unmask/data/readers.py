@@ -156,7 +156,9 @@ class _Files:
 
     def _refuse_garbage(self, sample: Sequence[Record], seen: Seen) -> None:
         """A byte that is wrong here and there may be replaced; a file in another encoding would be no text at all."""
-        texts = [value for record in sample for value in record.values.values() if isinstance(value, str)]
+        values = [value for record in sample for value in record.values.values()]
+        lists = [value for value in values if isinstance(value, list)]
+        texts = [text for text in chain(values, *lists) if isinstance(text, str)]
         n_broken, n = (sum(count) for count in ((text.count("\ufffd") for text in texts), map(len, texts)))
         if seen.invalid and n_broken * _ONE_IN > n:
             raise UserError(
