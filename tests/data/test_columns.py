@@ -105,8 +105,14 @@ def test_tag(columns, expected):
 
 
 def test_tag_by_another_column():
-    columns = {"tokens": WORDS, "tags": TAGS, "columns": [[["a"]], [["b"]]], "1": WORDS, "2": [["NN", "VB"], ["PR"]]}
-    assert choose("tag", {"tags": "2"}, **columns) == {"tokens": "tokens", "tags": "2"}
+    values = {"tokens": ["EU"], "tags": ["B-ORG"], "columns": [["EU"], ["NN"], ["B-ORG"]]}
+    sample = [Record({**values, "1": ["EU"], "2": ["NN"], "3": ["B-ORG"]}, "a.conll, line 1")]
+    names = ["tokens", "tags", "2"]
+    assert choose_columns("tag", names, sample, {}) == {"tokens": "tokens", "tags": "tags"}
+    for number in ("2", "3"):
+        assert choose_columns("tag", names, sample, {"tags": number}) == {"tokens": "tokens", "tags": number}
+    with pytest.raises(UserError, match="There is no column '4' for --tags, only tokens, tags, 2"):
+        choose_columns("tag", names, sample, {"tags": "4"})
     assert choose("tag", labelled=False, text=TEXTS) == {"text": "text"}
 
 

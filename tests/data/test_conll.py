@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.data.conll import find_layout, look_like_conll, sentences, values_of
+from unmask.data.conll import find_layout, look_like_conll, names_of, sentences, values_of
 from unmask.errors import UserError
 
 TOKEN = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1).filter(
@@ -41,6 +41,12 @@ def test_conll_2003():
     assert found[0]["tags"] == found[0]["4"] == ["B-ORG", "O"]
     assert found[0]["2"] == ["NNP", "VBZ"]
     assert found[0]["columns"][2] == ["B-NP", "B-VP"]
+
+
+def test_names_of_columns():
+    assert names_of(find_layout(["EU NNP B-NP B-ORG"])) == ["tokens", "tags", "2", "3"]
+    assert names_of(find_layout(["EU\tB-ORG"])) == ["tokens", "tags"]
+    assert names_of(find_layout(["EU"])) == ["tokens"]
 
 
 def test_the_segments_of_weibo():

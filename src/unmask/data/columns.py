@@ -72,6 +72,8 @@ class _Roles:
         if task not in ROLES:
             raise UserError(f"There is no task {task!r}; choose among {', '.join(ROLES)}.")
         self.task, self.names, self.labelled = task, list(names), labelled
+        self.also = set(sample[0].values) if sample else set()
+        """What may be said besides: CoNLL columns by their numbers, those of tokens and tags too."""
         self.values = {name: [_value(record, name) for record in sample] for name in names}
         self.plain = {known.plain(name): name for name in reversed(self.names)}
         self.found: dict[str, str] = {}
@@ -95,7 +97,7 @@ class _Roles:
         return ",".join(self._existing(role, str(name)) for name in wanted)
 
     def _existing(self, role: str, name: str) -> str:
-        if name in self.names:
+        if name in self.names or name in self.also:
             return name
         if name.isdecimal() and 1 <= int(name) <= len(self.names):
             return self.names[int(name) - 1]

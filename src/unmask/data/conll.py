@@ -156,6 +156,12 @@ def values_of(sentence: Sentence, layout: Layout) -> dict[str, Any]:
     return values | {str(number): column for number, column in enumerate(sentence.columns, 1)}
 
 
+def names_of(layout: Layout) -> list[str]:
+    """The columns of such records, each once: `tokens`, `tags`, and the others by their numbers, from 1."""
+    others = (number for number in range(layout.n_columns) if number not in (layout.tokens, layout.tags))
+    return ["tokens", *([] if layout.tags is None else ["tags"]), *(str(number + 1) for number in others)]
+
+
 def look_like_conll(lines: Sequence[str]) -> bool:
     """Whether lines are tokens with tags: as many columns in each, few different values in the last.
 

@@ -289,10 +289,9 @@ def _open_conll(begun: _Begun, say: Say) -> tuple[list[str] | None, Iterator[Rec
         say(
             f"{name}: its first column counts; tokens are column 2, tags column {layout.tags + 1} (other ones: --tags)."
         )
-    names = conll.values_of(conll.Sentence([[] for _ in range(layout.n_columns)], 0), layout)
     found = conll.sentences(lines_of(begun.texts), layout, name)
     records = (Record(conll.values_of(sentence, layout), f"{name}, line {sentence.line}") for sentence in found)
-    return list(names), records
+    return conll.names_of(layout), records
 
 
 def _open_table(begun: _Begun, reading: Reading, say: Say) -> tuple[list[str] | None, Iterator[Record]]:
