@@ -18,7 +18,18 @@ NEEDS_A_BACKEND = (
     "train/test_divergence.py",
     "train/test_optimizer.py",
     "train/test_state.py",
+    "train/test_finetune.py",
+    "train/test_finetune_resume.py",
+    "train/test_losses.py",
+    "train/test_best.py",
+    "train/test_seeds.py",
+    "engines/test_keras.py",
     "test_predict.py",
+    "test_predict_file.py",
+    "test_evaluate.py",
+    "cli/test_finetune.py",
+    "cli/test_evaluate.py",
+    "cli/test_predict.py",
     "cli/test_fill.py",
 )
 
@@ -57,3 +68,11 @@ def shared():
     if not folder:
         pytest.skip("UNMASK_DATA is not set, so there is no real data to test on")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def tuned(tmp_path_factory):
+    """Small fine-tuned models, by task; made when they are asked for, and not to be changed."""
+    from small_tasks import Tuned  # noqa: PLC0415  (after the backend is chosen)
+
+    return Tuned(tmp_path_factory.mktemp("tuned"))

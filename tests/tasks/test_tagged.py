@@ -55,9 +55,7 @@ def test_joined_tokens_are_where_they_are_said_to_be(tokens, characters):
     assert [text[start:end] for start, end in spans] == tokens
 
 
-@pytest.mark.parametrize(
-    "value", [["B-X", "O"], ("B-X", "O"), np.array(["B-X", "O"]), '["B-X", "O"]', "B-X  O"]
-)
+@pytest.mark.parametrize("value", [["B-X", "O"], ("B-X", "O"), np.array(["B-X", "O"]), '["B-X", "O"]', "B-X  O"])
 def test_lists_of_tags(value):
     assert listed(Record({"t": value}, "a.csv, line 2"), "t") == ["B-X", "O"]
 

@@ -1,15 +1,20 @@
-"""Attention in the backend's own kernels; and, for PyTorch on a CPU, with dropout, row by row of the batch.
+"""Attention in the backend's own kernels; and, for PyTorch on a CPU, with dropout, some rows of the batch at a time.
 
 PyTorch's fused kernel for CPUs knows no dropout, and computing step by step writes the weights of all texts and heads,
-B·H·L·M numbers, to memory about ten times. Here one text's weights are made, used and forgotten before the next
-one's: they stay in the processor's cache. The backward pass makes them again, as FlashAttention does (Dao et al. 2022).
+B·H·L·M numbers, to memory about ten times. Here the weights of one long text, or of some short ones, are made, used and
+forgotten before the next ones': they stay in the processor's cache. The backward pass makes them again, as
+FlashAttention does (Dao et al. 2022).
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from unmask.backend.choice import current
 from unmask.backend.operations import Tensor, kept
+
+_IN_CACHE = 1 << 17
+"""Numbers, half a megabyte, that stay in a core's cache while they are worked on."""
 
 
 def fused_attention(
@@ -65,8 +70,8 @@ def _with_dropout() -> Any:
 def _make() -> Any:
     import torch
 
-    class RowByRow(torch.autograd.Function):
-        """Attention with dropout; each row of the batch on its own."""
+    class PartByPart(torch.autograd.Function):
+        """Attention with dropout; some rows of the batch at a time."""
 
         @staticmethod
         def forward(ctx: Any, query, key, value, allowed, rate, seed, counter):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN205
@@ -75,10 +80,10 @@ def _make() -> Any:
             keeps = kept((batch, *shape_HLM), rate, seed, counter)
             mask = None if allowed is None else Mask(allowed, batch)
             output = torch.empty_like(query, memory_format=torch.contiguous_format)
-            for b in range(batch):
-                weights_HLM = _weights(query, key, mask, b)
-                weights_HLM.mul_(keeps[b])
-                output[b].copy_((weights_HLM @ value[b].transpose(0, 1)).transpose(0, 1))
+            for part in _parts(batch, math.prod(shape_HLM)):
+                weights = _weights(query, key, mask, part)
+                weights.mul_(keeps[part])
+                output[part].copy_((weights @ value[part].transpose(1, 2)).transpose(1, 2))
             output.mul_(1 / (1 - rate))
             ctx.save_for_backward(query, key, value, output, keeps)
             ctx.mask, ctx.rate = mask, rate
@@ -90,18 +95,24 @@ def _make() -> Any:
             of_query, of_key, of_value = (torch.empty_like(x) for x in (query, key, value))
             scale, up = 1 / math.sqrt(query.shape[-1]), 1 / (1 - ctx.rate)
             inner = (gradient * output).sum(-1).transpose(1, 2).unsqueeze(-1)  # BHL1: Σ_m α dα
-            for b in range(len(query)):
-                weights_HLM = _weights(query, key, ctx.mask, b)
-                gradient_HLK = (gradient[b] * up).transpose(0, 1)
-                of_weights_HLM = gradient_HLK @ value[b].permute(1, 2, 0)
-                of_weights_HLM.mul_(keeps[b]).sub_(inner[b]).mul_(weights_HLM)
-                of_query[b].copy_((of_weights_HLM @ key[b].transpose(0, 1)).transpose(0, 1))
-                of_key[b].copy_((of_weights_HLM.transpose(1, 2) @ query[b].transpose(0, 1)).transpose(0, 1))
-                dropped_HML = weights_HLM.mul_(keeps[b]).transpose(1, 2)
-                of_value[b].copy_((dropped_HML @ gradient_HLK).transpose(0, 1))
+            for part in _parts(len(query), math.prod(keeps.shape[1:])):
+                weights = _weights(query, key, ctx.mask, part)
+                gradient_HLK = (gradient[part] * up).transpose(1, 2)
+                of_weights = gradient_HLK @ value[part].permute(0, 2, 3, 1)
+                of_weights.mul_(keeps[part]).sub_(inner[part]).mul_(weights)
+                of_query[part].copy_((of_weights @ key[part].transpose(1, 2)).transpose(1, 2))
+                of_key[part].copy_((of_weights.transpose(2, 3) @ query[part].transpose(1, 2)).transpose(1, 2))
+                dropped = weights.mul_(keeps[part]).transpose(2, 3)
+                of_value[part].copy_((dropped @ gradient_HLK).transpose(1, 2))
             return of_query.mul_(scale), of_key.mul_(scale), of_value, None, None, None, None
 
-    return RowByRow
+    return PartByPart
+
+
+def _parts(batch: int, weights_of_a_row: int) -> Iterator[slice]:
+    """As many rows of a batch at a time as have their weights in the cache; one at least."""
+    rows = max(1, _IN_CACHE // weights_of_a_row)
+    return (slice(start, min(start + rows, batch)) for start in range(0, batch, rows))
 
 
 class Mask:
@@ -117,13 +128,12 @@ class Mask:
         """0 for rows that may attend to nothing."""
 
 
-def _weights(query: Tensor, key: Tensor, mask: Mask | None, b: int) -> Tensor:
-    """α_HLM of one row of the batch, before dropout."""
+def _weights(query: Tensor, key: Tensor, mask: Mask | None, part: slice) -> Tensor:
+    """α_BHLM of some rows of the batch, before dropout."""
     import torch
 
-    query_HLK, key_HKM = query[b].transpose(0, 1), key[b].permute(1, 2, 0)
-    scores_HLM = torch.bmm(query_HLK, key_HKM).mul_(1 / math.sqrt(query.shape[-1]))
+    scores = (query[part].transpose(1, 2) @ key[part].permute(0, 2, 3, 1)).mul_(1 / math.sqrt(query.shape[-1]))
     if mask is not None:
-        scores_HLM.add_(mask.added[b])
-    weights_HLM = torch.softmax(scores_HLM, -1, out=scores_HLM)
-    return weights_HLM if mask is None or mask.alive is None else weights_HLM.mul_(mask.alive[b])
+        scores.add_(mask.added[part])
+    weights = torch.softmax(scores, -1, out=scores)
+    return weights if mask is None or mask.alive is None else weights.mul_(mask.alive[part])

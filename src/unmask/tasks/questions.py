@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,7 @@ from unmask.text.sentences import HAN
 
 _HAN = re.compile(f"[{HAN}]")
 _LETTER = re.compile(r"[^\W\d_]")
+_HEAD = 100
 
 
 @dataclass(frozen=True)
@@ -136,11 +137,13 @@ def find(context: str, given: Given) -> tuple[str, int | None]:
     return given.text, None
 
 
-def mostly_chinese(n_han: int, n_letters: int) -> bool:
-    """Whether a text with so many Chinese characters among its letters is measured by character, not by word."""
+def mostly_chinese(counts: Iterable[tuple[int, int]]) -> bool:
+    """Whether texts with so many Chinese characters and letters are measured by character, not by word."""
+    n_han, n_letters = map(sum, zip(*counts, strict=True)) if (counts := list(counts)) else (0, 0)
     return 2 * n_han > n_letters
 
 
-def count_letters(text: str) -> tuple[int, int]:
-    """How many Chinese characters and how many letters of all kinds a text has."""
+def count_letters(question: Question) -> tuple[int, int]:
+    """How many Chinese characters and how many letters of all kinds its answers and the head of its context have."""
+    text = "".join(question.answers) + question.context[:_HEAD]
     return len(_HAN.findall(text)), len(_LETTER.findall(text))

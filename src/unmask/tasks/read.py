@@ -103,15 +103,14 @@ class Read(Task[Question, ReadAnswer]):
             columns: `question`, `context`, `answers`, and maybe `id`.
             options: `max_answer_tokens`, `n_best`, `chinese` instead of the defaults.
         """
-        n_han = n_letters = n_impossible = n = 0
+        counts, n_impossible = [], 0
         for record in records:
             question, _ = read_question(record, columns, labelled=True)
-            han, letters = count_letters("".join(question.answers) or question.question)
-            n_han, n_letters = n_han + han, n_letters + letters
-            n, n_impossible = n + 1, n_impossible + question.impossible
-        if n == n_impossible:
-            raise UserError(f"None of the {n} training questions has an answer; read needs some that have.")
-        chinese = mostly_chinese(n_han, n_letters)
+            counts.append(count_letters(question))
+            n_impossible += question.impossible
+        if n_impossible == len(counts):
+            raise UserError(f"None of the {len(counts)} training questions has an answer; read needs some that have.")
+        chinese = mostly_chinese(counts)
         learned = {"impossible": n_impossible > 0, "chinese": chinese, "max_answer_tokens": None}
         return cls((), learned | {name: value for name, value in options.items() if value is not None})
 
@@ -215,8 +214,7 @@ class Read(Task[Question, ReadAnswer]):
     def _chinese(self, examples: Listed[Question]) -> bool:
         if self.settings["chinese"] is not None:
             return bool(self.settings["chinese"])
-        n_han, n_letters = np.array([count_letters("".join(example.answers)) for example in examples]).sum(0)
-        return mostly_chinese(n_han, n_letters)
+        return mostly_chinese(count_letters(example) for example in examples)
 
 
 def _encoded(tokenizer: Tokenizer, texts: list[str]) -> dict[str, Encoding]:
