@@ -17,7 +17,9 @@ def _column(name: str, what: str) -> Any:
 
 Text = Annotated[str | None, _column("text", "The text.")]
 Pair = Annotated[str | None, _column("pair", "The second text of a pair; `none` if there is none.")]
-Label = Annotated[str | None, _column("label", "The label, or the number.")]
+Label = Annotated[
+    str | None, _column("label", "The label, or the number; `a,b,c` for columns of 0 and 1 with --multi-label.")
+]
 Tokens = Annotated[str | None, _column("tokens", "A sentence's words, for `tag`.")]
 Tags = Annotated[str | None, _column("tags", "Their tags.")]
 Spans = Annotated[str | None, _column("spans", "Labelled spans of the text, by character, in place of tags.")]

@@ -92,7 +92,7 @@ class _Roles:
 
     def _said(self, role: str, column: Any) -> str:
         wanted = [column] if not isinstance(column, list | tuple) else list(column)
-        if role == "choices" and len(wanted) == 1 and wanted[0] not in self.names:
+        if role in ("choices", "label") and len(wanted) == 1 and wanted[0] not in self.names:
             wanted = [part.strip() for part in str(wanted[0]).split(",")]
         return ",".join(self._existing(role, str(name)) for name in wanted)
 

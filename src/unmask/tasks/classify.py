@@ -1,10 +1,12 @@
 """Text classification: one label for a text or a pair, or any number of labels. Devlin et al. 2018, section 4.1."""
 
+import json
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Listed
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,6 +24,7 @@ from unmask.text import Tokenizer
 
 _SEPARATORS = re.compile(r"[,;|，；、]")
 _MOST_CLASSES = 10_000
+_YES, _NO = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", "", "none", "nan"}
 
 
 @dataclass(frozen=True)
@@ -174,9 +177,10 @@ def text_units(examples: Listed[TextExample], tokenizer: Tokenizer, window: Wind
 
 def mean_of_windows(n: int, units: Listed[Unit], outputs: Listed[np.ndarray]) -> np.ndarray:
     """The outputs of each example's units, averaged."""
-    owners = np.asarray([unit.example for unit in units])
-    sums = np.zeros((n, len(outputs[0]) if len(outputs) else 0))
-    np.add.at(sums, owners, np.stack(outputs) if len(outputs) else sums)
+    owners = np.asarray([unit.example for unit in units], np.int64)
+    sums = np.zeros((n, len(outputs[0]) if len(outputs) else 1))
+    if len(outputs):
+        np.add.at(sums, owners, np.stack(outputs))
     return sums / np.maximum(1, np.bincount(owners, minlength=n))[:, None]
 
 
@@ -197,6 +201,8 @@ def probabilities_of(answers: Listed[Classified] | Listed[MultiClassified]) -> n
 
 
 def _label(record: Record, column: str) -> str:
+    if column not in record.values and "," in column:
+        raise UserError(f"--label {column} names several columns; add --multi-label.")
     value = record.values.get(column)
     if isinstance(value, bool):
         return str(value).lower()
@@ -209,12 +215,29 @@ def _label(record: Record, column: str) -> str:
 
 
 def _labels(record: Record, column: str) -> list[str]:
-    """The labels of a record: a list, or a text with commas, semicolons or bars between them; maybe none."""
+    """The labels of a record, maybe none: a list, a text with commas, semicolons or bars between them, or columns.
+
+    Several columns, named with commas between them, each hold 0 or 1 for the label that they are named after.
+    """
+    if column not in record.values and "," in column:
+        return [name for name in column.split(",") if _is_set(record, name)]
     value = record.values.get(column)
     if isinstance(value, dict):
         raise UserError(f"{record.place}: {column!r} must hold a list of labels, not an object.")
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with suppress(ValueError):  # "[draft], news" are two labels
+            value = json.loads(value)
     parts = value if isinstance(value, list) else _SEPARATORS.split(str("" if value is None else value))
     return list(dict.fromkeys(name for part in parts if (name := str(part).strip())))
+
+
+def _is_set(record: Record, column: str) -> bool:
+    said = str(record.values.get(column, "")).strip().lower()
+    if said not in _YES | _NO:
+        raise UserError(
+            f"{record.place}: {column!r} must be 0 or 1, as one of several columns of labels, not {said!r}."
+        )
+    return said in _YES
 
 
 def _ordered(labels: Iterable[str]) -> tuple[str, ...]:
