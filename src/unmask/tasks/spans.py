@@ -13,7 +13,7 @@ import numpy as np
 Span = tuple[int, int]
 """First character and end, or first word and end."""
 
-_SPACES = np.array([code for code in range(0x3001) if chr(code).isspace()])
+_IS_SOLID = np.array([not chr(code).isspace() for code in range(0x3002)])  # beyond there is no white space
 
 
 def solid(text: str, offsets: Sequence[Span]) -> np.ndarray:
@@ -32,7 +32,7 @@ def solid(text: str, offsets: Sequence[Span]) -> np.ndarray:
     if not len(offsets_N2) or not text:
         return offsets_N2
     codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    is_solid = ~np.isin(codes, _SPACES)
+    is_solid = _IS_SOLID[np.minimum(codes, len(_IS_SOLID) - 1)]
     places = np.arange(len(codes))
     following = np.minimum.accumulate(np.where(is_solid, places, len(codes))[::-1])[::-1]
     preceding = np.maximum.accumulate(np.where(is_solid, places, -1))

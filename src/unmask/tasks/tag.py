@@ -240,7 +240,8 @@ class Tag(Task[TaggedExample, TagAnswer]):
         )
         group_tags = [self.classes[best] for best in probabilities_GC.argmax(1)]
         groups_of = _group_of_word(spans, n)
-        sure = [float(probabilities_GC[group].max()) if group >= 0 else 0.0 for group in groups_of]
+        likeliest = [*probabilities_GC.max(1).tolist(), 0.0]  # the last is for a text in which no token speaks
+        sure = [likeliest[group] for group in groups_of]
         entities = []
         for start, end, label in schemes.entities(group_tags, self.scheme):
             first, last = example.words[spans[start][0]][0], example.words[spans[end - 1][1] - 1][1]
@@ -326,11 +327,12 @@ def _windows(
     """The units of one text; each group of words is asked for in the best window of its token."""
     tokens, spans, targets = asked
     home = best_window(len(ids), windows)[tokens]
+    before = frame.start_of()
     units = []
     for which, (start, end) in enumerate(windows):
         mine = np.flatnonzero(home == which)
         sequence = frame.around(ids[start:end])
-        positions = [tokens[group] - start + frame.start_of() for group in mine]
+        positions = [tokens[group] - start + before for group in mine]
         labels: dict[str, np.ndarray] = {}
         if targets is not None:
             labels["tags"] = np.full(len(sequence.ids), -1, np.int64)
