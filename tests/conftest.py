@@ -73,6 +73,6 @@ def shared():
 @pytest.fixture(scope="session")
 def tuned(tmp_path_factory):
     """Small fine-tuned models, by task; made when they are asked for, and not to be changed."""
-    from small_tasks import Tuned  # noqa: PLC0415  (after the backend is chosen)
+    from small_tasks import Tuned  # after the backend is chosen
 
     return Tuned(tmp_path_factory.mktemp("tuned"))

@@ -6,7 +6,7 @@ the last live in `tasks` and know no framework; here is the middle.
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -28,7 +28,7 @@ from unmask.tasks.fill import FilledText, Row, filled, read_masks
 from unmask.tasks.read import ReadAnswer
 from unmask.tasks.regress import Measured
 from unmask.tasks.tag import TagAnswer
-from unmask.tasks.task import Task
+from unmask.tasks.task import Task, as_trained
 from unmask.tasks.texts import TextExample, sequences_of
 from unmask.tasks.units import Sequence as Tokens
 from unmask.tasks.units import Unit, Window
@@ -164,7 +164,7 @@ class Predictor:
         pooling = pooling or self.settings.get("pooling", "mean")
         if pooling not in ("mean", "first"):
             raise UserError(f"pooling is {pooling!r}; it may be 'mean' or 'first'.")
-        self.tokenizer.encode_many(texts[:0])  # a list of texts, or a sentence that says what came
+        _check_texts("Texts", texts)
         examples = [TextExample(text, None, None, f"text {n}") for n, text in enumerate(texts, start=1)]
         window = Window(min(self.model.config.max_positions, _USUAL_LENGTH))
         units = [Unit(n, (s[0],), {}) for n, s in enumerate(sequences_of(examples, self.tokenizer, window))]
@@ -175,8 +175,10 @@ class Predictor:
         single = isinstance(texts, str)
         if single:
             texts, pairs = [texts], None if pairs is None else [pairs]
-        self.tokenizer.encode_many(texts[:0])  # a list of texts, or a sentence that says what came
-        if pairs is not None and (isinstance(pairs, str) or len(pairs) != len(texts)):
+        _check_texts("Texts", texts)
+        if pairs is not None:
+            _check_texts("Second texts", pairs)
+        if pairs is not None and len(pairs) != len(texts):
             raise UserError(f"{len(texts)} texts came with {len(pairs)} second texts; each needs one.")
         rows = [{"text": text} for text in texts] if pairs is None else _both(texts, pairs)
         records = [Record(row, f"text {number}") for number, row in enumerate(rows, start=1)]
@@ -221,15 +223,15 @@ class Predictor:
     def columns(self, records: Records, said: Mapping[str, str | None], *, labelled: bool) -> dict[str, str]:
         """For each role of the task the column: as was said, as in training, or guessed."""
         task = self.task_for(None)
-        trained = self.settings.get("columns", {})
-        there = {role: column for role, column in trained.items() if column in records.names}
-        wanted = {**there, **{role: column for role, column in said.items() if column is not None}}
+        trained = as_trained(self.settings.get("columns", {}), records.names)
+        wanted = {**trained, **{role: column for role, column in said.items() if column is not None}}
         return choose_columns(task.name, records.names, records.sample, wanted, say=log.info, labelled=labelled)
 
     def window(self, max_length: int | None, stride: int | None) -> Window:
         """How long texts are read: as was said, or as in training."""
         limit = self.model.config.max_positions
-        length = max_length or int(self.settings.get("length") or min(limit, _USUAL_LENGTH))
+        usual = int(self.settings.get("length") or min(limit, _USUAL_LENGTH))
+        length = usual if max_length is None else max_length
         if length > limit:
             raise UserError(f"{length} tokens, but this model reads {limit}; pass --max-length {limit} or --stride.")
         return Window(length, self.settings.get("stride") if stride is None else stride)
@@ -340,6 +342,14 @@ def arrays(rows: Sequence[Row], model: Any, pad_id: int) -> tuple[np.ndarray, np
     for b, row in enumerate(rows):
         predict_BP[b, : len(row.positions)] = row.positions
     return found["ids_BL"], found["attend_BL"], predict_BP
+
+
+def _check_texts(what: str, texts: Any) -> None:
+    if isinstance(texts, str) or not isinstance(texts, Collection):
+        raise UserError(f"{what} must be a list of texts, but a {type(texts).__name__} came.")
+    for number, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            raise UserError(f"{what} must be a list of texts, but number {number} is a {type(text).__name__}.")
 
 
 def _both(texts: Sequence[str], pairs: Sequence[str]) -> list[dict[str, str]]:

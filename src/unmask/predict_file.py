@@ -1,11 +1,17 @@
 """Prediction for a file: read, answered and written in parts, in the order and with the columns of the input."""
 
+import hashlib
+import json
 import logging
+import os
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from unmask.data.readers import Reading, read_records
 from unmask.data.writers import RowWriter, free_names
@@ -41,12 +47,13 @@ def predict_file(
     """
     records = read_records(source, reading, say=log.info)
     columns = predictor.columns(records, said or {}, labelled=False)
-    path = Path(output).expanduser()
-    if Path(source).is_file() and path.is_file() and path.samefile(source):
+    path, given = Path(output).expanduser(), Path(source).expanduser()
+    if given.is_file() and path.is_file() and path.samefile(given):
         raise UserError(f"{output} is the input too; choose another name for --output.")
     names = free_names(answer_names(predictor), records.names)
-    work = {"input": _fingerprint(source), "model": predictor.name, "columns": columns, "length": max_length}
-    with RowWriter(path, [*records.names, *names.values()], {**work, "stride": stride}) as writer:
+    work: dict[str, Any] = {"input": _fingerprint(source), "model": model_fingerprint(predictor), "length": max_length}
+    work |= {"columns": columns, "reading": asdict(reading or Reading()), "stride": stride}
+    with RowWriter(path, [*records.names, *names.values()], work) as writer:
         if writer.n_rows:
             log.info("%s rows are written already; going on after them.", f"{writer.n_rows:,}")
         rows = islice(records, writer.n_rows, None)
@@ -62,7 +69,22 @@ def predict_file(
 
 
 def _fingerprint(source: str) -> str:
-    return file_hash(Path(source)) if Path(source).is_file() else source
+    """What tells one input from another; standard input is never the same again."""
+    if source == "-":
+        return f"standard input of process {os.getpid()} at {time.time_ns()}"
+    path = Path(source).expanduser()
+    return file_hash(path) if path.is_file() else source
+
+
+def model_fingerprint(predictor: Predictor) -> str:
+    """What tells one model from another, though it may be in the same folder: its weights, labels and settings."""
+    from keras import ops  # noqa: PLC0415  (imports Keras)
+
+    config = predictor.model.config
+    found = hashlib.sha256(json.dumps([config.classes, config.problem, predictor.settings]).encode())
+    for variable in predictor.model.trainable_variables:
+        found.update(np.ascontiguousarray(ops.convert_to_numpy(variable.value)).data)
+    return found.hexdigest()
 
 
 def answer_names(predictor: Predictor) -> list[str]:

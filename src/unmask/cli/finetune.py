@@ -105,6 +105,12 @@ def finetune(
         _tell(finetune_seeds(data, model, out, tuning, n=seeds, backend_name=backend), data, as_json=as_json)
 
 
+def _figure(name: str, value: float, spread: dict[str, Any] | None) -> str:
+    if spread is None:
+        return f"{name} {value:.4g}"
+    return f"{name} {spread['mean']:.4g} ± {spread['deviation']:.2g} ({value:.4g})"
+
+
 def _tell(folder: Path, data: "Data", *, as_json: bool) -> None:
     import json
 
@@ -113,7 +119,11 @@ def _tell(folder: Path, data: "Data", *, as_json: bool) -> None:
         typer.echo(text.strip())
         return
     metrics: dict[str, Any] = json.loads(text)
-    shown = ", ".join(f"{k} {v:.4g}" for k, v in metrics.items() if isinstance(v, float) and k != "hours")
+    spread = metrics.get("seeds", {})
+    shown = ", ".join(_figure(k, v, spread.get(k)) for k, v in metrics.items() if isinstance(v, float) and k != "hours")
+    if spread:
+        n, best = len(spread["hours"]["values"]), metrics["best_seed"]
+        typer.echo(f"Mean ± standard deviation of {n} seeds, and the best, seed {best}, which is kept:")
     typer.echo(f"Held out: {shown}.")
     typer.echo(f"The model is in {folder}: figures in metrics.json, the curve in curve.png, its card in README.md.")
     typer.echo(f"Look closer: unmask evaluate {folder} --data {shlex.quote(data.dev or 'FILE')}")

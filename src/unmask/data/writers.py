@@ -29,6 +29,8 @@ class RowWriter:
     def __init__(self, path: Path, names: Sequence[str], work: Mapping[str, Any]) -> None:
         if path.suffix.lower() not in KINDS:
             raise UserError(f"{path.name}: rows are written as {', '.join(KINDS)}; choose one of these endings.")
+        if path.is_dir():
+            raise UserError(f"{path} is a folder; name a file for the rows.")
         self.path, self.names, self.kind = path, list(names), KINDS[path.suffix.lower()]
         self.part, self.note = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.part.json")
         self.work = {**work, "names": self.names}
@@ -55,7 +57,7 @@ class RowWriter:
         """Some more rows; once this is over, they are not lost."""
         rows = list(rows)
         if self.kind == "jsonl":
-            lines = (json.dumps({n: row.get(n) for n in self.names}, ensure_ascii=False) for row in rows)
+            lines = (json.dumps({n: row.get(n) for n in self.names}, ensure_ascii=False, default=str) for row in rows)
             self.file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
         else:
             self._csv([_cell(row.get(name)) for name in self.names] for row in rows)
@@ -81,7 +83,7 @@ class RowWriter:
 def _cell(value: Any) -> Any:
     """A value in a table: lists and objects as JSON."""
     if isinstance(value, list | tuple | dict):
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False, default=str)
     return "" if value is None else value
 
 

@@ -125,8 +125,10 @@ def _choices(record: Record, column: str) -> tuple[str, ...]:
 def _right(record: Record, column: str, choices: tuple[str, ...]) -> int:
     """The number of the right choice: said as a number from 0, as a letter from A, or by its text."""
     said = record.values.get(column)
+    if isinstance(said, float) and said.is_integer():
+        said = int(said)  # a column of whole numbers with a gap is one of floats in many tools
     text = str(said).strip()
-    if text.isdecimal():
+    if text.isdecimal() and int(text) < len(choices):
         number = int(text)
     elif len(text) == 1 and text.upper() in string.ascii_uppercase:
         number = string.ascii_uppercase.index(text.upper())
@@ -135,6 +137,6 @@ def _right(record: Record, column: str, choices: tuple[str, ...]) -> int:
     if not 0 <= number < len(choices):
         raise UserError(
             f"{record.place}: the label {said!r} is none of {len(choices)} choices; say it as 0 to {len(choices) - 1}, "
-            f"A to {string.ascii_uppercase[len(choices) - 1]}, or by the choice's text."
+            f"A to {string.ascii_uppercase[: len(choices)][-1]}, or by the choice's text."
         )
     return number

@@ -20,6 +20,21 @@ Example = TypeVar("Example")
 Answer = TypeVar("Answer")
 
 
+def as_trained(columns: Mapping[str, str], names: Listed[str]) -> dict[str, str]:
+    """What is said of the columns of another file: those of training that it has too, and no pairs if there were none.
+
+    >>> as_trained({"text": "review", "label": "stars"}, ["review", "title"])
+    {'text': 'review', 'pair': 'none'}
+    """
+    there = {
+        role: column
+        for role, column in columns.items()
+        if column in names or (role == "choices" and all(part in names for part in column.split(",")))
+    }
+    single = "text" in there and "pair" not in columns and "label" in columns
+    return {**there, "pair": "none"} if single else there
+
+
 class Task(ABC, Generic[Example, Answer]):
     """One task with its labels.
 

@@ -93,7 +93,7 @@ def shortened(parts: list[list[int]], room: int) -> list[list[int]]:
     """Texts that fit into so many tokens: of a pair, the longer one loses its end first (BERT's rule)."""
     lengths = [len(part) for part in parts]
     while sum(lengths) > room:
-        longest = lengths.index(max(lengths))
+        longest = max(range(len(lengths)), key=lambda i: (lengths[i], i))  # of two that are as long, the second
         others = max((n for i, n in enumerate(lengths) if i != longest), default=0)
         lengths[longest] -= min(sum(lengths) - room, max(1, lengths[longest] - others))
     return [part[:n] for part, n in zip(parts, lengths, strict=True)]

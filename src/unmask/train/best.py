@@ -1,5 +1,6 @@
 """The best state of a run by a held-out figure, kept beside the newest; and when to stop hoping for a better one."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ class Best:
     def note(self, carried: Carried, figures: Mapping[str, float]) -> None:
         """A look at held-out data has given these figures."""
         value = figures[self.metric]
-        if carried.best is not None and not value > carried.best:
+        if carried.best is not None and not (value > carried.best or math.isnan(carried.best)):
             carried.stale += 1
             return
         carried.best, carried.best_step, carried.stale = value, carried.step, 0
@@ -35,4 +36,6 @@ class Best:
 
     def restore(self, carried: Carried) -> None:
         """Puts the best state's variables back."""
-        self.states.restore(carried.best_step)
+        steps = self.states.steps()
+        # A divergence leads back behind a better state, which has taken the place of the one that was best then.
+        self.states.restore(carried.best_step if carried.best_step in steps else max(steps))

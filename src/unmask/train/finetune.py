@@ -157,7 +157,7 @@ class Tuner:
                 part.trainable = False
         if tuning.lora is not None:
             encoder.trainable = False
-            for layer in encoder.stack:
+            for layer in encoder.stack[tuning.freeze or 0 :]:
                 for linear in (layer.attention.query, layer.attention.value):
                     linear.trainable = True
                     linear.enable_lora(tuning.lora)

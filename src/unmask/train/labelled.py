@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ from unmask.data.split import held_out
 from unmask.errors import UserError
 from unmask.files import file_hash
 from unmask.tasks import task_class
-from unmask.tasks.task import Task
+from unmask.tasks.task import Task, as_trained
 from unmask.tasks.texts import TextExample, without_empty
 
 log = logging.getLogger("unmask")
 
 _IMBALANCE = 10
+_USUAL = Reading()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,7 @@ class Data:
             "train": _hash(self.train),
             "dev": None if self.dev is None else _hash(self.dev),
             "multi_label": self.multi_label,
+            "reading": {n: value for n, value in asdict(self.reading).items() if value != getattr(_USUAL, n)} or None,
             "columns": {role: column for role, column in self.columns.items() if column is not None},
             "options": {name: value for name, value in self.options.items() if value is not None},
         }
@@ -71,12 +73,14 @@ def read_labelled(data: Data, *, dev_share: float, seed: int) -> Labelled:
         log.info("No --dev: %s of the %s examples are held out.", f"{len(dev):,}", f"{len(train) + len(dev):,}")
     else:
         dev_records = read_records(data.dev, data.reading, say=log.info)
-        dev_columns = columns_of(data.task, dev_records, {**data.columns, **_there(columns, dev_records)})
+        dev_columns = columns_of(data.task, dev_records, {**data.columns, **as_trained(columns, dev_records.names)})
         dev = task.examples(dev_records, dev_columns, labelled=True)
         if not dev:
             raise UserError(f"{data.dev} holds no examples.")
     if train and isinstance(train[0], TextExample):
         train = without_empty(train)
+        if not train:
+            raise UserError(f"{data.train}: no example has a text in {columns['text']!r}; say --text.")
     _warn_of_imbalance(task, train)
     return Labelled(task, train, dev, columns)
 
@@ -84,11 +88,6 @@ def read_labelled(data: Data, *, dev_share: float, seed: int) -> Labelled:
 def columns_of(task: str, records: Records, said: Mapping[str, str | None]) -> dict[str, str]:
     """The column of each role, said or guessed."""
     return choose_columns(task, records.names, records.sample, said, say=log.info)
-
-
-def _there(columns: Mapping[str, str], records: Records) -> dict[str, str]:
-    """The columns of the training data, where another file has them too."""
-    return {role: column for role, column in columns.items() if column in records.names}
 
 
 def _split(examples: list[Any], share: float, seed: int) -> tuple[list[Any], list[Any]]:

@@ -6,6 +6,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+from unmask.errors import UserError
 from unmask.files import read_json, write_json
 from unmask.train.finetune import finetune
 from unmask.train.labelled import Data
@@ -27,6 +28,8 @@ def finetune_seeds(
         return finetune(data, model, folder, tuning, backend_name=backend_name)
     if not (folder / _PARTS).is_dir():
         refuse_foreign(folder)
+        if (folder / "run.json").is_file():
+            raise UserError(f"{folder} holds a run of one seed; choose another --out for {n} seeds.")
     found: dict[int, dict[str, Any]] = {}
     for seed in range(tuning.seed, tuning.seed + n):
         part = folder / _PARTS / str(seed)

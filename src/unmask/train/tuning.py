@@ -1,6 +1,7 @@
 """Tuning: everything that decides what a fine-tuning computes, and the defaults that follow from model and data."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,8 @@ _POSITIVE = (
     *("epochs", "batch_size", "peak_rate", "piece_tokens", "clip_norm", "epsilon", "length", "lora"),
     *("save_every", "evaluate_every", "patience"),
 )
+
+_PRECISIONS = ("float32", "mixed_bfloat16")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +57,14 @@ class Tuning:
     def __post_init__(self) -> None:
         for key in _POSITIVE:
             value = getattr(self, key)
-            if value is not None and not value > 0:
+            if value is not None and not 0 < value < math.inf:
                 raise UserError(f"{key} is {value}, but must be more than 0.")
         for key in ("weight_decay", "warmup", "freeze", "seed", "stride"):
             value = getattr(self, key)
-            if value is not None and value < 0:
+            if value is not None and not value >= 0:
                 raise UserError(f"{key} is {value}, but must not be below 0.")
+        if self.precision not in _PRECISIONS:
+            raise UserError(f"precision is {self.precision!r}, but must be {' or '.join(_PRECISIONS)}.")
         if not 0 < self.dev_share < 1:
             raise UserError(f"dev_share is {self.dev_share}, but must lie between 0 and 1.")
         if self.warmup > 1:
