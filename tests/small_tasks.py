@@ -43,7 +43,7 @@ def tokenizer():
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
     words = [*GOOD, *BAD, *PLAIN, *NAMES, *PLACES, *COLOURS, *MARKS, "which", "colour", "is", "it", "film"]
     vocabulary = [*BERT_SPECIALS, *letters, *(f"##{letter}" for letter in letters), *words]
-    return Tokenizer(wordpiece(list(dict.fromkeys(vocabulary)), lowercase=False))
+    return Tokenizer(wordpiece(list(dict.fromkeys(vocabulary)), lowercase=False), {"do_lower_case": False})
 
 
 def write_model(folder, head="encoder", *, seed=0, **changes):

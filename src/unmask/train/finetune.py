@@ -261,5 +261,6 @@ def model_for(task: Task[Any, Any], source: str, *, seed: int) -> Any:
         raise UserError(f"{source} is an encoder and decoder; fine-tuning needs an encoder such as BERT or RoBERTa.")
     same = config.classes == task.classes and config.problem == task.problem
     model = load_model(source, task.head, classes=list(task.classes) if task.classes and not same else None, seed=seed)
-    model.config = model.config.replace(problem=task.problem)
+    # Labels of an earlier task must not stay: `transformers` makes as many outputs as there are labels.
+    model.config = model.config.replace(problem=task.problem, classes=task.classes)
     return model
