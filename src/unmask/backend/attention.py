@@ -2,8 +2,8 @@
 
 PyTorch's fused kernel for CPUs knows no dropout, and computing step by step writes the weights of all texts and heads,
 B·H·L·M numbers, to memory about ten times. Here the weights of one long text, or of some short ones, are made, used and
-forgotten before the next ones': they stay in the processor's cache. The backward pass makes them again, as
-FlashAttention does (Dao et al. 2022).
+put away before the next ones': they stay in the processor's cache. If there are very many, they are forgotten and the
+backward pass makes them again, as FlashAttention does (Dao et al. 2022).
 """
 
 import math
@@ -13,8 +13,10 @@ from typing import Any
 from unmask.backend.choice import current
 from unmask.backend.operations import Tensor, kept
 
-_IN_CACHE = 1 << 17
-"""Numbers, half a megabyte, that stay in a core's cache while they are worked on."""
+_IN_CACHE = 1 << 18
+"""Numbers, a megabyte, that stay in the cores' caches while they are worked on."""
+_REMEMBERED = 1 << 22
+"""So many weights are remembered for the backward pass; of more, it makes them again."""
 
 
 def fused_attention(
@@ -75,44 +77,61 @@ def _make() -> Any:
 
         @staticmethod
         def forward(ctx: Any, query, key, value, allowed, rate, seed, counter):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN205
-            batch, length, heads, _ = query.shape
-            shape_HLM = (heads, length, key.shape[1])
-            keeps = kept((batch, *shape_HLM), rate, seed, counter)
+            batch, length, n_heads, width = query.shape
+            keeps = kept((batch, n_heads, length, key.shape[1]), rate, seed, counter)
             mask = None if allowed is None else Mask(allowed, batch)
+            scaled = query * (1 / math.sqrt(width))
+            weights = torch.empty(keeps.shape) if keeps.numel() <= _REMEMBERED else None
             output = torch.empty_like(query, memory_format=torch.contiguous_format)
-            for part in _parts(batch, math.prod(shape_HLM)):
-                weights = _weights(query, key, mask, part)
-                weights.mul_(keeps[part])
-                output[part].copy_((weights @ value[part].transpose(1, 2)).transpose(1, 2))
+            for part in _parts(keeps.shape):
+                weights_BHLM = _weights(scaled, key, mask, part, weights)
+                dropped_BHLM = weights_BHLM * keeps[part]
+                _rows(output, part).copy_((dropped_BHLM @ _heads_first(value, part)).transpose(1, 2))
             output.mul_(1 / (1 - rate))
-            ctx.save_for_backward(query, key, value, output, keeps)
-            ctx.mask, ctx.rate = mask, rate
+            ctx.save_for_backward(scaled, key, value, output, keeps, weights)
+            ctx.mask, ctx.rate, ctx.scale = mask, rate, 1 / math.sqrt(width)
             return output
 
         @staticmethod
         def backward(ctx: Any, gradient):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN205
-            query, key, value, output, keeps = ctx.saved_tensors
-            of_query, of_key, of_value = (torch.empty_like(x) for x in (query, key, value))
-            scale, up = 1 / math.sqrt(query.shape[-1]), 1 / (1 - ctx.rate)
+            scaled, key, value, output, keeps, weights = ctx.saved_tensors
+            of_query, of_key, of_value = (torch.empty_like(x) for x in (scaled, key, value))
             inner = (gradient * output).sum(-1).transpose(1, 2).unsqueeze(-1)  # BHL1: Σ_m α dα
-            for part in _parts(len(query), math.prod(keeps.shape[1:])):
-                weights = _weights(query, key, ctx.mask, part)
-                gradient_HLK = (gradient[part] * up).transpose(1, 2)
-                of_weights = gradient_HLK @ value[part].permute(0, 2, 3, 1)
-                of_weights.mul_(keeps[part]).sub_(inner[part]).mul_(weights)
-                of_query[part].copy_((of_weights @ key[part].transpose(1, 2)).transpose(1, 2))
-                of_key[part].copy_((of_weights.transpose(2, 3) @ query[part].transpose(1, 2)).transpose(1, 2))
-                dropped = weights.mul_(keeps[part]).transpose(2, 3)
-                of_value[part].copy_((dropped @ gradient_HLK).transpose(1, 2))
-            return of_query.mul_(scale), of_key.mul_(scale), of_value, None, None, None, None
+            gradient = gradient * (1 / (1 - ctx.rate))
+            for part in _parts(keeps.shape):
+                queries, keys, values, gradients = (_heads_first(x, part) for x in (scaled, key, value, gradient))
+                weights_BHLM = _weights(scaled, key, ctx.mask, part) if weights is None else weights[part]
+                of_weights = gradients @ values.transpose(2, 3)
+                of_weights.mul_(keeps[part]).sub_(inner[part]).mul_(weights_BHLM)
+                _rows(of_query, part).copy_((of_weights @ keys).transpose(1, 2))
+                _rows(of_key, part).copy_((of_weights.transpose(2, 3) @ queries).transpose(1, 2))
+                dropped_BHML = (weights_BHLM * keeps[part]).transpose(2, 3)
+                _rows(of_value, part).copy_((dropped_BHML @ gradients).transpose(1, 2))
+            return of_query.mul_(ctx.scale), of_key, of_value, None, None, None, None
 
     return PartByPart
 
 
-def _parts(batch: int, weights_of_a_row: int) -> Iterator[slice]:
-    """As many rows of a batch at a time as have their weights in the cache; one at least."""
-    rows = max(1, _IN_CACHE // weights_of_a_row)
-    return (slice(start, min(start + rows, batch)) for start in range(0, batch, rows))
+Part = tuple[slice, slice]
+"""Rows of the batch, and heads."""
+
+
+def _parts(shape_BHLM: tuple[int, ...]) -> Iterator[Part]:
+    """Rows and heads whose weights are in the cache together: some rows, or of one long row some heads."""
+    batch, n_heads, length, memory = shape_BHLM
+    heads = min(n_heads, max(1, _IN_CACHE // (length * memory)))
+    rows = max(1, _IN_CACHE // (heads * length * memory)) if heads == n_heads else 1
+    for row in range(0, batch, rows):
+        for head in range(0, n_heads, heads):
+            yield slice(row, min(row + rows, batch)), slice(head, min(head + heads, n_heads))
+
+
+def _rows(x_BLHK: Tensor, part: Part) -> Tensor:
+    return x_BLHK[part[0], :, part[1]]
+
+
+def _heads_first(x_BLHK: Tensor, part: Part) -> Tensor:
+    return _rows(x_BLHK, part).transpose(1, 2)
 
 
 class Mask:
@@ -128,12 +147,12 @@ class Mask:
         """0 for rows that may attend to nothing."""
 
 
-def _weights(query: Tensor, key: Tensor, mask: Mask | None, part: slice) -> Tensor:
-    """α_BHLM of some rows of the batch, before dropout."""
+def _weights(scaled: Tensor, key: Tensor, mask: Mask | None, part: Part, into: Tensor | None = None) -> Tensor:
+    """α_BHLM of some rows and heads, before dropout; `into` remembers it."""
     import torch
 
-    scores = (query[part].transpose(1, 2) @ key[part].permute(0, 2, 3, 1)).mul_(1 / math.sqrt(query.shape[-1]))
+    scores = _heads_first(scaled, part) @ _heads_first(key, part).transpose(2, 3)
     if mask is not None:
-        scores.add_(mask.added[part])
-    weights = torch.softmax(scores, -1, out=scores)
-    return weights if mask is None or mask.alive is None else weights.mul_(mask.alive[part])
+        scores.add_(mask.added[part[0]])
+    weights = torch.softmax(scores, -1, out=scores if into is None else into[part])
+    return weights if mask is None or mask.alive is None else weights.mul_(mask.alive[part[0]])
