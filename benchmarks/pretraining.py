@@ -1,7 +1,7 @@
 """Pretraining, tokens a second: ours against `RobertaForMaskedLM` with its collator, in turns, in one process.
 
 Both sides get the same blocks (full sentences of the Gutenberg books, special tokens included), the same configuration
-(dropout 0.1 everywhere), the same number of tokens an update and of threads, AdamW and clipping, and mask 15 % as they
+(dropout 0.1 everywhere, unless --dropout), the same number of tokens an update and of threads, AdamW and clipping, and mask 15 % as they
 go: ours with `unmask.data.batches`, theirs with `DataCollatorForLanguageModeling` on ready tensors. Ours computes the
 vocabulary, and the last layer, at masked positions only; theirs everywhere.
 
@@ -79,9 +79,11 @@ class Transformers:
                 intermediate_size=config.d_ff,
                 max_position_embeddings=config.max_positions + 2,
                 type_vocab_size=1,
+                hidden_dropout_prob=config.dropout,
+                attention_probs_dropout_prob=config.attention_dropout,
             )
         ).train()
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), 1e-4, (0.9, 0.98), 1e-6, 0.01)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), 1e-4, (0.9, 0.98), 1e-6, 0.01, fused=True)
         self.collator = DataCollatorForLanguageModeling(AutoTokenizer.from_pretrained(folder), mlm_probability=0.15)
         blocks, order = batches.blocks, batches.blocks.order(0)
         self.rows = []
@@ -132,6 +134,8 @@ def compare(name: str, data: Path, scratch: Path, options: argparse.Namespace) -
         length=options.length,
         batch_tokens=options.batch_tokens,
         piece_tokens=options.piece_tokens,
+        dropout=options.dropout,
+        attention_dropout=options.dropout,
         steps=1,
     )
     corpus = corpus_with(vocabulary, data, scratch)
@@ -140,7 +144,7 @@ def compare(name: str, data: Path, scratch: Path, options: argparse.Namespace) -
     speed = matrix_speed()
     seconds = take_turns({"unmask": ours.step, "transformers": theirs.step}, rounds=options.rounds)
     tokens = ours.trainer.batches.size * ours.trainer.batches.blocks.mean_length
-    print(f"\n{name}, {tokens:,.0f} tokens an update, length {options.length}")
+    print(f"\n{name}, {tokens:,.0f} tokens an update, length {options.length}, dropout {options.dropout}")
     print(f"{'':14}{'tokens/s':>10}{'share of matrix speed':>24}")
     for side, everywhere in (("unmask", False), ("transformers", True)):
         per_second = tokens / statistics.median(seconds[side])
@@ -155,6 +159,7 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=512)
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--piece-tokens", type=int, default=4096)
+    parser.add_argument("--dropout", type=float, default=0.1, help="everywhere; our small recipes have 0")
     parser.add_argument("--only", type=int, choices=range(len(SHAPES)), help="one shape alone")
     options = parser.parse_args()
     if not os.environ.get("UNMASK_DATA"):
