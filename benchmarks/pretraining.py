@@ -1,9 +1,9 @@
 """Pretraining, tokens a second: ours against `RobertaForMaskedLM` with its collator, in turns, in one process.
 
 Both sides get the same blocks (full sentences of the Gutenberg books, special tokens included), the same configuration
-(dropout 0.1 everywhere, unless --dropout), the same number of tokens an update and of threads, AdamW and clipping, and mask 15 % as they
-go: ours with `unmask.data.batches`, theirs with `DataCollatorForLanguageModeling` on ready tensors. Ours computes the
-vocabulary, and the last layer, at masked positions only; theirs everywhere.
+(dropout 0.1 everywhere, unless --dropout), the same number of tokens an update and of threads, AdamW and clipping, and
+mask 15 % as they go: ours with `unmask.data.batches`, theirs with `DataCollatorForLanguageModeling` on ready tensors.
+Ours computes the vocabulary, and the last layer, at masked positions only; theirs everywhere.
 
 The share of the machine's matrix-multiply speed counts the multiplications that each side does (forward and twice that
 backward) against square products of 1,024 in the same process.
