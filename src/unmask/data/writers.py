@@ -1,11 +1,10 @@
 """Writing rows beside those that were read: CSV, TSV or JSON lines, whole at the end, and going on after a stop."""
 
 import csv
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 
 from unmask.errors import UserError
@@ -67,9 +66,12 @@ class RowWriter:
         write_json(self.note, {"work": self.work, "rows": self.n_rows, "bytes": self.file.tell()})
 
     def _csv(self, rows: Iterable[Sequence[Any]]) -> None:
-        text = io.StringIO(newline="")
-        csv.writer(text, delimiter="\t" if self.kind == "tsv" else ",", lineterminator="\n").writerows(rows)
-        self.file.write(text.getvalue().encode("utf-8", "replace"))
+        lines: list[str] = []
+        delimiter = "\t" if self.kind == "tsv" else ","
+        # Only with "\r\n" does Python quote a field with a "\r" in it, at which readers would end the line.
+        csv.writer(SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n").writerows(rows)
+        text = "".join(line.removesuffix("\r\n") + "\n" for line in lines)
+        self.file.write(text.encode("utf-8", "replace"))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -29,7 +29,7 @@ def as_trained(columns: Mapping[str, str], names: Listed[str]) -> dict[str, str]
     there = {
         role: column
         for role, column in columns.items()
-        if column in names or (role == "choices" and all(part in names for part in column.split(",")))
+        if column in names or all(part in names for part in column.split(","))
     }
     single = "text" in there and "pair" not in columns and "label" in columns
     return {**there, "pair": "none"} if single else there

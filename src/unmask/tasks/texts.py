@@ -60,7 +60,9 @@ def sequences_of(examples: Listed[TextExample], tokenizer: Tokenizer, window: Wi
     n_texts = 1 if all(pair is None for pair in pairs) else 2
     texts = [[example.text for example in examples], [pair or "" for pair in pairs]][:n_texts]
     encoded = tokenizer.encode_many(*texts)
-    found, too_long, frame = [], [], None
+    found, frame = [], None
+    too_long: list[int] = []
+    squeezed: list[int] = []
     for number, encoding in enumerate(encoded):
         if len(encoding.ids) <= window.length:
             found.append([Sequence(encoding.ids, encoding.segments)])
@@ -75,10 +77,18 @@ def sequences_of(examples: Listed[TextExample], tokenizer: Tokenizer, window: Wi
             found.append([frame.around(*shortened(parts, room))])
         else:
             first, last = _shares(parts, room, window.stride)
+            squeezed += [number] * (sum(map(len, first)) < sum(map(len, parts[:-1])))
             found.append(
                 [frame.around(*first, last[a:b]) for a, b in cut(len(last), room - sum(map(len, first)), window.stride)]
             )
     _tell(examples, encoded, too_long, window)
+    if squeezed and frame and window.stride is not None:
+        log.warning(
+            "%d of %d first texts of pairs are longer than %d tokens and were cut (the first: %s); windows move over "
+            "the second text only.",
+            *(len(squeezed), len(examples), window.length - frame.size - window.stride - 1),
+            examples[squeezed[0]].place,
+        )
     return found
 
 

@@ -1,0 +1,108 @@
+"""Rows beside those that were read: what is written is read again, a stop loses nothing, no column is written over."""
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from unmask import UserError
+from unmask.data.readers import Reading, read_records
+from unmask.data.writers import RowWriter, free_names
+
+texts = st.text(st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n\r\t,\"';"), max_size=30)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(rows=st.lists(st.tuples(texts, texts), min_size=1, max_size=6), ending=st.sampled_from([".csv", ".tsv"]))
+def test_any_text_in_a_table_is_read_again(tmp_path, rows, ending):
+    path = tmp_path / f"rows{ending}"
+    with RowWriter(path, ["one", "two"], {}) as writer:
+        writer.write({"one": f"a{one}", "two": two} for one, two in rows)
+    read = list(read_records(path, Reading(header=True, quotes=True, kind=ending[1:])))
+    flat = lambda text: text.replace("\r\n", "\n").replace("\r", "\n")  # noqa: E731  (line ends are one kind here)
+    assert [tuple(map(flat, record.values.values())) for record in read] == [(f"a{flat(a)}", flat(b)) for a, b in rows]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(rows=st.lists(st.dictionaries(st.sampled_from("ab"), texts | st.integers() | st.none()), max_size=6))
+def test_any_value_in_json_lines_is_read_again(tmp_path, rows):
+    path = tmp_path / "rows.jsonl"
+    with RowWriter(path, ["a", "b"], {}) as writer:
+        writer.write(rows)
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    assert [json.loads(line) for line in lines] == [{"a": row.get("a"), "b": row.get("b")} for row in rows]
+
+
+def test_lists_objects_and_nothing_in_a_table(tmp_path):
+    with RowWriter(tmp_path / "rows.csv", ["a", "b", "c"], {}) as writer:
+        writer.write([{"a": [1, "北"], "b": {"x": None}, "d": "not a column"}])
+    assert (tmp_path / "rows.csv").read_text(encoding="utf-8") == 'a,b,c\n"[1, ""北""]","{""x"": null}",\n'
+
+
+def stopped(path, work, rows):
+    """A run that ends in the middle of a write."""
+    with pytest.raises(KeyboardInterrupt), RowWriter(path, ["a"], work) as writer:  # noqa: PT012
+        writer.write(rows)
+        writer.file.write(b"half of a ro")
+        writer.file.flush()
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
+def test_the_same_work_goes_on_after_what_is_written(tmp_path, ending):
+    path, whole = tmp_path / f"rows{ending}", tmp_path / f"whole{ending}"
+    rows = [{"a": f"{n}\n,"} for n in range(5)]
+    stopped(path, {"input": "x"}, rows[:3])
+    assert not path.exists()
+    with RowWriter(path, ["a"], {"input": "x"}) as writer:
+        assert writer.n_rows == 3
+        writer.write(rows[3:])
+    with RowWriter(whole, ["a"], {"input": "x"}) as writer:
+        writer.write(rows)
+    assert path.read_bytes() == whole.read_bytes()
+    assert sorted(found.name for found in tmp_path.iterdir()) == sorted([path.name, whole.name])
+
+
+@pytest.mark.parametrize("change", [{"input": "y"}, {"input": "x", "model": "other"}])
+def test_other_work_begins_anew(tmp_path, change):
+    path = tmp_path / "rows.csv"
+    stopped(path, {"input": "x"}, [{"a": 1}, {"a": 2}])
+    with RowWriter(path, ["a"], change) as writer:
+        assert writer.n_rows == 0
+        writer.write([{"a": 9}])
+    assert path.read_text() == "a\n9\n"
+
+
+def test_other_columns_begin_anew(tmp_path):
+    path = tmp_path / "rows.csv"
+    stopped(path, {}, [{"a": 1}])
+    with RowWriter(path, ["a", "b"], {}) as writer:
+        assert writer.n_rows == 0
+
+
+def test_rows_that_were_lost_are_not_counted_on(tmp_path):
+    path = tmp_path / "rows.csv"
+    stopped(path, {}, [{"a": 1}])
+    (tmp_path / "rows.csv.part").write_text("a\n")
+    with RowWriter(path, ["a"], {}) as writer:
+        assert writer.n_rows == 0
+
+
+def test_endings_and_folders_that_are_no_file_of_rows(tmp_path):
+    with pytest.raises(UserError) as error:
+        RowWriter(tmp_path / "rows.xlsx", ["a"], {})
+    assert str(error.value) == (
+        "rows.xlsx: rows are written as .csv, .tsv, .jsonl, .json, .ndjson; choose one of these endings."
+    )
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(UserError, match=r"folder\.csv is a folder; name a file for the rows"):
+        RowWriter(tmp_path / "folder.csv", ["a"], {})
+
+
+@given(st.lists(st.sampled_from("abcd"), unique=True), st.lists(st.sampled_from(["a", "b", "a_2", "b_3", "x"])))
+def test_new_columns_hide_none(wanted, taken):
+    names = free_names(wanted, taken)
+    assert list(names) == wanted
+    assert len(set(names.values())) == len(wanted)
+    assert not set(names.values()) & set(taken)

@@ -1,0 +1,102 @@
+"""Multiple choice: choices and labels in every form that data have, and what is none."""
+
+import numpy as np
+import pytest
+
+import tiny_tokenizers
+from unmask import UserError
+from unmask.data.readers import Record
+from unmask.tasks.choose import Choose, put_in
+from unmask.tasks.units import Window
+
+COLUMNS = {"context": "context", "question": "question", "choices": "choices", "label": "label"}
+
+
+def record(**values):
+    usual = {"context": "the of", "question": "he was?", "choices": ["in", "it", "to"], "label": 1}
+    return Record({**usual, **values}, "x.jsonl, line 4")
+
+
+def example(columns=COLUMNS, *, labelled=True, **values):
+    return Choose().examples([record(**values)], columns, labelled=labelled)[0]
+
+
+@pytest.mark.parametrize("label", [1, "1", 1.0, "B", "b", "it", " it "])
+def test_the_right_choice_however_it_is_said(label):
+    assert example(label=label).label == 1
+
+
+def test_choices_that_are_numbers_themselves():
+    assert example(choices=["30", "40"], label="40").label == 1
+    assert example(choices=["30", "1"], label="1").label == 1
+
+
+@pytest.mark.parametrize("label", [3, -1, "D", "", None, "none of them"])
+def test_labels_that_are_none_of_them(label):
+    with pytest.raises(UserError) as error:
+        example(label=label)
+    assert str(error.value) == (
+        f"x.jsonl, line 4: the label {label!r} is none of 3 choices; say it as 0 to 2, A to C, or by the choice's text."
+    )
+
+
+def test_more_choices_than_letters():
+    with pytest.raises(UserError, match="A to Z"):
+        example(choices=[f"choice {n}" for n in range(40)], label="99")
+
+
+@pytest.mark.parametrize(
+    ("choices", "found"),
+    [(["in", "it"], ("in", "it")), ('["in", "it"]', ("in", "it")), ([1, 2.5], ("1", "2.5"))],
+)
+def test_choices_however_they_are_said(choices, found):
+    assert example(choices=choices).choices == found
+
+
+def test_choices_in_columns():
+    columns = {**COLUMNS, "choices": "ending0, ending1"}
+    found = example(columns, choices=None, ending0="in", ending1="it")
+    assert found.choices == ("in", "it")
+
+
+@pytest.mark.parametrize("choices", ["in", ["in"], [], None, {"a": 1}])
+def test_choices_that_are_none(choices):
+    with pytest.raises(UserError) as error:
+        example(choices=choices)
+    assert str(error.value) == (
+        f"x.jsonl, line 4: 'choices' must hold a list of two choices or more, but is {choices!r}."
+    )
+    with pytest.raises(UserError, match="must hold a JSON list of choices"):
+        example(choices="[in, it]")
+
+
+def test_the_gap_of_a_cloze_question():
+    assert put_in("he _ it", "was") == "he was it"
+    assert put_in("who was it?", "he") == "who was it? he"
+    assert put_in("", "he") == "he"
+
+
+def test_every_choice_is_a_row_that_fits():
+    tokenizer, task = tiny_tokenizers.bert(), Choose()
+    examples = [
+        example(context="the " * 50),
+        example(context="", label=2),
+        example(labelled=False, choices=["in", "to"]),
+    ]
+    units = task.units(examples, tokenizer, Window(16))
+    assert [len(unit.sequences) for unit in units] == [3, 3, 2]
+    assert all(len(sequence.ids) <= 16 for unit in units for sequence in unit.sequences)
+    assert [unit.targets for unit in units] == [{"label": 1}, {"label": 2}, {}]
+    assert units[1].sequences[0].ids == tokenizer.encode("he was?", "in").ids
+    assert units[2].sequences[1].ids == tokenizer.encode("the of", "he was? to").ids
+
+
+def test_answers_and_figures():
+    task = Choose()
+    examples = [example(), example(label=0), example(label=2)]
+    units = task.units(examples, tiny_tokenizers.bert(), Window(16))
+    answers = task.answers(examples, units, [np.log([0.2, 0.7, 0.1]), np.log([0.2, 0.7, 0.1]), np.asarray([0, 0, 900])])
+    assert [(answer.number, answer.choice) for answer in answers] == [(1, "it"), (1, "it"), (2, "to")]
+    assert answers[0].probabilities == pytest.approx((0.2, 0.7, 0.1))
+    assert task.metrics(examples, answers) == {"accuracy": pytest.approx(2 / 3)}
+    assert task.answers([], [], []) == []
