@@ -138,12 +138,10 @@ def _of_tags(task: Tag, examples: Sequence[Any], answers: Sequence[Any]) -> Show
 def _of_answers(task: Read, examples: Sequence[Any], answers: Sequence[Any]) -> Shown:
     compared = []
     for example, answer in zip(examples, answers, strict=True):
-        there = [(t, s) for t, s in zip(example.answers, example.starts, strict=True) if s is not None]
-        gold = [text for text, _ in there] or list(example.answers)
         at = answer.start if answer.text else None
         compared.append(
             ReadAnswer(
-                *(example.place, example.question, example.context, gold, [start for _, start in there]),
+                *(example.place, example.question, example.context, example.answers, example.starts),
                 *(answer.text, at, answer.probability),
             )
         )

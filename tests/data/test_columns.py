@@ -138,6 +138,10 @@ def test_read():
             {"context": "sent1", "question": "sent2", "choices": "ending0,ending1,ending2", "label": "label"},
         ),
         (
+            {"sent1": ["He sat"], "ending0": ["down at last."], "ending1": ["up in bed."], "label": ["1"]},
+            {"context": "sent1", "choices": "ending0,ending1", "label": "label"},
+        ),
+        (
             {"article": ["a"], "question": ["q"], "options": [["x", "y"]], "answer": ["A"]},
             {"context": "article", "question": "question", "choices": "options", "label": "answer"},
         ),

@@ -127,3 +127,10 @@ def test_chinese_answers_are_compared_by_characters():
 def test_examples_in_the_docstrings():
     assert doctest.testmod(module).attempted == 1
     assert doctest.testmod(module).failed == 0
+
+
+def test_an_answer_that_is_not_in_the_context_is_not_marked():
+    answer = ReadAnswer("1", "Who?", CONTEXT, ["Nobody", "Eiffel"], [None, CONTEXT.index("Eiffel")], "Paris", 49, 0.5)
+    (error,) = reading_errors([answer], chinese=False)
+    assert error.gold == "Nobody / Eiffel"
+    assert [(mark.start, mark.kind) for mark in error.marks] == [(39, "gold"), (49, "predicted")]

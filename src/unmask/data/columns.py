@@ -246,7 +246,7 @@ def _several(roles: _Roles) -> str | None:
     """`ending0` to `ending3`: choices in a column each."""
     stems: dict[str, list[str]] = {}
     for name in roles.free():
-        if (found := known.SEVERAL_CHOICES.fullmatch(known.plain(name))) and not _are_lists(roles.values[name]):
+        if (found := known.SEVERAL_CHOICES.fullmatch(known.plain(name))) and not _any_list(roles.values[name]):
             stems.setdefault(found[1], []).append(name)
     columns = max(stems.values(), key=len, default=[])
     return ",".join(sorted(columns, key=known.plain)) if len(columns) > 1 else None
@@ -308,6 +308,11 @@ def _are_lists(values: list[Any]) -> bool:
         isinstance(value, list | tuple | dict) or (isinstance(value, str) and (value.startswith("[") or " " in value))
         for value in given
     )
+
+
+def _any_list(values: list[Any]) -> bool:
+    """Whether any is surely a list: a choice in a column of its own is a text, of several words mostly."""
+    return any(isinstance(value, list | tuple | dict) or str(value).startswith("[") for value in _given(values))
 
 
 def _are_spans(values: list[Any]) -> bool:

@@ -34,8 +34,8 @@ class ReadAnswer:
     context: str
     answers: Sequence[str]
     """The gold answers; none if the question cannot be answered."""
-    starts: Sequence[int]
-    """Where in the context each gold answer begins."""
+    starts: Sequence[int | None]
+    """Where in the context each gold answer begins; None for one that is not in it."""
     predicted: str
     """Empty if the model says that there is no answer."""
     predicted_start: int | None = None
@@ -117,7 +117,8 @@ def reading_errors(answers: Sequence[ReadAnswer], *, chinese: bool) -> list[Wors
 
 def _marks(answer: ReadAnswer) -> Iterable[Mark]:
     """The gold answers, those that overlap as one, and the predicted answer."""
-    places = ((start, start + len(text)) for start, text in zip(answer.starts, answer.answers, strict=True))
+    starts = zip(answer.starts, answer.answers, strict=True)
+    places = [(start, start + len(text)) for start, text in starts if start is not None]
     gold: list[tuple[int, int]] = []
     for start, end in sorted(places):
         if gold and start < gold[-1][1]:
