@@ -228,6 +228,8 @@ def test_headers_that_are_guessed_are_said(tmp_path):
         ("a.conll", b"EU\tO\nis\nx\tO\n", r"a.conll, line 2 has 1 column, but the file has 2: 'is'"),
         ("a.parquet", b"PAR1 no", r"a.parquet is not Parquet or damaged"),
         ("a.txt", b"text\nand\0bytes", r"a.txt, line 2: there are NUL bytes"),
+        ("a.xlsx", b"PK\x03\x04\0\0", r"a.xlsx is a workbook or another packed file, not text; save it as CSV"),
+        ("a.csv", "text,label\n".encode("utf-16"), r"a.csv is not utf-8 but, by its first bytes, utf-16; give --enc"),
         ("a.csv.gz", gzip.compress(b"x" * 99)[:-9], r"a.csv.gz is cut off or damaged gzip"),
     ],
 )

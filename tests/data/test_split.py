@@ -45,6 +45,12 @@ def test_the_share_of_all():
     assert held_out(labels, 0.1, 0) != held_out(labels, 0.1, 1)
 
 
+def test_a_rare_class_is_measured_too():
+    labels = ["usual"] * 196 + ["rare"] * 4
+    assert Counter(labels[i] for i in held_out(labels, 0.1, 0)) == {"usual": 19, "rare": 1}
+    assert len(held_out([number // 3 for number in range(300)], 0.1, 0)) == 30  # not one of each of 100 classes
+
+
 def test_groups_of_many():
     contexts = [number // 7 for number in range(700)]
     chosen = held_out([None] * 700, 0.1, 0, contexts)

@@ -49,6 +49,7 @@ def test_the_order_of_labels(labels, classes):
         (["a", "a"], "There must be at least two different labels to learn, but there is only 'a'."),
         (["a", ""], "x.csv, line 3: the label ('label') is empty."),
         (["a", None], "x.csv, line 3: the label ('label') is empty."),
+        (["a", ["b"]], "x.csv, line 3: 'label' must hold one label, but holds ['b']; add --multi-label."),
         (range(10_001), "10001 different labels are surely no labels; say which column has them with --label."),
     ],
 )

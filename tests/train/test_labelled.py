@@ -73,6 +73,21 @@ def test_imbalance_is_said(tmp_path, caplog):
     assert "look at macro_f1, and consider --class-weights" in caplog.text
 
 
+def test_class_weights_are_not_advised_where_they_are(tmp_path, caplog):
+    lines = [f"text {n},{'rare' if n % 30 == 0 else 'common'}" for n in range(90)]
+    data = Data(task="classify", train=write(tmp_path, "text,label", *lines))
+    with caplog.at_level(logging.WARNING):
+        read_labelled(data, dev_share=0.25, seed=0, weighted=True)
+    assert "look at macro_f1." in caplog.text
+
+
+def test_labels_that_look_like_measurements_are_said(tmp_path, caplog):
+    lines = [f"text {n},{n % 7 / 4}" for n in range(40)]
+    with caplog.at_level(logging.WARNING):
+        read(train=write(tmp_path, "text,label", *lines))
+    assert "The 7 labels are numbers, such as 0.0; to predict numbers, take `regress`." in caplog.text
+
+
 def test_broken_tag_sequences_are_counted(tmp_path, caplog):
     lines = ["Anna I-PER", "in O", "", "Boris B-PER", "Berlin I-LOC", ""] * 4
     train = write(tmp_path, *lines, name="train.conll")
@@ -107,6 +122,8 @@ def test_broken_tag_sequences_are_counted(tmp_path, caplog):
             {"task": "regress", "dev": True},
             "train.csv, line 3: 'label' must be a number, but is 'nan'.",
         ),
+        (["text,label"], {"task": "regress", "multi_label": True}, "--multi-label is for classify, not for regress"),
+        (["text,label"], {"options": {"scheme": "IOB2"}}, "--scheme is for tag, not for classify; leave it out."),
         (["text,label", "x one,1"], {"task": "translate"}, "There is no task 'translate'; choose among"),
     ],
 )
@@ -138,8 +155,9 @@ def test_what_makes_data_others(tmp_path):
         {"multi_label": True},
         {"dev": train},
         {"reading": Reading(encoding="gb18030")},
-        {"options": {"scheme": "IOB2"}},
     ):
         assert Data(**{"task": "classify", "train": train, **change}).fingerprint() != first
+    tags = Data(task="tag", train=train).fingerprint()
+    assert Data(task="tag", train=train, options={"scheme": "IOB2"}).fingerprint() != tags
     write(tmp_path, "text,label", "x one,a", "y three,b")
     assert data.fingerprint() != first

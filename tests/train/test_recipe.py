@@ -76,3 +76,4 @@ def test_no_such_recipe():
 def test_differences_are_told_in_words():
     one, other = Recipe.read("roberta-tiny").to_json(), Recipe.read("roberta-tiny", steps=7, save_every=3).to_json()
     assert differences(one, other, free=("save_every",)) == ["steps was 6000 and is 7"]
+    assert differences({"train": "0" * 64}, {"train": "f" * 64}) == ["the content of train is another"]

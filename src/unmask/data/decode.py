@@ -48,6 +48,8 @@ def texts_of_file(source: Source, encoding: str, errors: Errors, seen: Seen) -> 
     ends = io.IncrementalNewlineDecoder(None, translate=True)
     line = 1
     for block, is_last in with_last(blocks_of(source.path, source.packing, source.name, seen.count_bytes)):
+        if line == 1:
+            _refuse_other_formats(block, source.name, codec)
         try:
             text = strict.decode(block, is_last)
         except UnicodeDecodeError as error:
@@ -69,6 +71,14 @@ def texts_of_file(source: Source, encoding: str, errors: Errors, seen: Seen) -> 
             )
         line += text.count("\n")
         yield text
+
+
+def _refuse_other_formats(block: bytes, name: str, codec: str) -> None:
+    """What spreadsheets save, by its first bytes."""
+    if block.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise UserError(f"{name} is a workbook or another packed file, not text; save it as CSV (UTF-8) first.")
+    if codec == "utf-8-sig" and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UserError(f"{name} is not utf-8 but, by its first bytes, utf-16; give --encoding utf-16.")
 
 
 def decoded(raw: bytes | None, encoding: str, errors: Errors, seen: Seen, place: str) -> str:

@@ -6,6 +6,9 @@ from collections.abc import Hashable, Sequence
 
 from unmask.errors import UserError
 
+_ENOUGH = 3
+"""A class of so many can spare one."""
+
 
 def held_out(
     labels: Sequence[Hashable], share: float, seed: int, groups: Sequence[Hashable] | None = None
@@ -71,7 +74,12 @@ def _quotas(total: Counter[Hashable], share: float) -> dict[Hashable, int]:
     """How many of each class, so that their sum is the share of all; what is left goes to the largest remainders."""
     exact = {label: share * n for label, n in total.items()}
     quotas = {label: int(n) for label, n in exact.items()}
-    left = max(1, round(share * total.total())) - sum(quotas.values())
+    wanted = max(1, round(share * total.total()))
+    rare = [label for label, n in total.items() if n >= _ENOUGH and not quotas[label]]
+    if sum(quotas.values()) + len(rare) <= wanted:
+        # What is not held out cannot be measured: figures without a rare class look better than the model is.
+        quotas |= dict.fromkeys(rare, 1)
+    left = wanted - sum(quotas.values())
     by_remainder = sorted(exact, key=lambda label: quotas[label] - exact[label])
     for label in by_remainder[:left]:
         quotas[label] += 1

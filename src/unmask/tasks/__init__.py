@@ -25,7 +25,7 @@ def task_class(name: str, *, multi_label: bool = False) -> type[Task[Any, Any]]:
         "choose": Choose,
     }
     if name not in kinds:
-        raise UserError(f"There is no task {name!r}; there are {', '.join(NAMES)}.")
+        raise UserError(f"There is no task {name!r}; choose among {', '.join(NAMES)}.")
     return kinds[name]
 
 

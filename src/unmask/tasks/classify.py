@@ -204,6 +204,8 @@ def _label(record: Record, column: str) -> str:
     if column not in record.values and "," in column:
         raise UserError(f"--label {column} names several columns; add --multi-label.")
     value = record.values.get(column)
+    if isinstance(value, list | tuple | dict):
+        raise UserError(f"{record.place}: {column!r} must hold one label, but holds {value!r}; add --multi-label.")
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():

@@ -65,7 +65,7 @@ def finetune(
         if plan.get("finished"):
             log.warning("%s is finished already; choose another --out for another run.", folder)
             return folder
-        labelled = read_labelled(data, dev_share=tuning.dev_share, seed=tuning.seed)
+        labelled = read_labelled(data, dev_share=tuning.dev_share, seed=tuning.seed, weighted=tuning.class_weights)
         tuner = Tuner(labelled, model, tuning)
         plan["total_steps"] = tuner.total_steps
         write_json(folder / "run.json", plan)

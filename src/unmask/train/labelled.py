@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.data.columns import choose_columns
+from unmask.data.header import is_number
 from unmask.data.readers import Reading, Records, read_records
 from unmask.data.split import held_out
 from unmask.errors import UserError
@@ -36,6 +37,13 @@ class Data:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of the task, such as `scheme`."""
 
+    def __post_init__(self) -> None:
+        task_class(self.task)
+        if self.multi_label and self.task != "classify":
+            raise UserError(f"--multi-label is for classify, not for {self.task}; leave it out.")
+        if self.options.get("scheme") is not None and self.task != "tag":
+            raise UserError(f"--scheme is for tag, not for {self.task}; leave it out.")
+
     def fingerprint(self) -> dict[str, Any]:
         """What makes these data others."""
         return {
@@ -59,8 +67,15 @@ class Labelled:
     columns: dict[str, str]
 
 
-def read_labelled(data: Data, *, dev_share: float, seed: int) -> Labelled:
-    """Reads all of it; without a file of its own a part of the training data is held out."""
+def read_labelled(data: Data, *, dev_share: float, seed: int, weighted: bool = False) -> Labelled:
+    """Reads all of it; without a file of its own a part of the training data is held out.
+
+    Args:
+        data: where it is.
+        dev_share: how much is held out.
+        seed: of that choice.
+        weighted: whether rare classes count as much as others, so that there is no need to advise it.
+    """
     records = read_records(data.train, data.reading, say=log.info)
     columns = columns_of(data.task, records, data.columns)
     rows = list(records)
@@ -81,7 +96,7 @@ def read_labelled(data: Data, *, dev_share: float, seed: int) -> Labelled:
         train = without_empty(train)
         if not train:
             raise UserError(f"{data.train}: no example has a text in {columns['text']!r}; say --text.")
-    _warn_of_imbalance(task, train)
+    _warn_of_labels(task, train, weighted=weighted)
     return Labelled(task, train, dev, columns)
 
 
@@ -111,15 +126,21 @@ def _stratum(example: Any) -> str:
     return str(label) if isinstance(label, int | tuple) else ""
 
 
-def _warn_of_imbalance(task: Task[Any, Any], examples: Sequence[Any]) -> None:
+def _warn_of_labels(task: Task[Any, Any], examples: Sequence[Any], *, weighted: bool) -> None:
     if task.name != "classify" or task.problem != "single_label_classification":
         return
+    if all(is_number(label) for label in task.classes) and any("." in label for label in task.classes):
+        log.warning(
+            "The %d labels are numbers, such as %s; to predict numbers, take `regress`.",
+            *(len(task.classes), next(label for label in task.classes if "." in label)),
+        )
     counts = Counter(example.label for example in examples)
     (often, most), (seldom, least) = counts.most_common()[0], counts.most_common()[-1]
     if most > _IMBALANCE * least:
+        advice = "look at macro_f1" + ("" if weighted else ", and consider --class-weights")
         log.warning(
-            "The label %r has %d examples and %r only %d; look at macro_f1, and consider --class-weights.",
-            *(task.classes[often], most, task.classes[seldom], least),
+            "The label %r has %d examples and %r only %d; %s.",
+            *(task.classes[often], most, task.classes[seldom], least, advice),
         )
 
 

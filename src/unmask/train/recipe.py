@@ -3,6 +3,7 @@
 import dataclasses
 import difflib
 import math
+import re
 import tomllib
 import typing
 from dataclasses import dataclass
@@ -238,4 +239,10 @@ def _check_shares(recipe: Recipe) -> None:
 def differences(one: dict[str, Any], other: dict[str, Any], *, free: tuple[str, ...] = ()) -> list[str]:
     """What differs between two recipes, in words: `peak_rate was 0.0006 and is 0.001`."""
     keys = [key for key in {**one, **other} if key not in free]
-    return [f"{k} was {one.get(k)} and is {other.get(k)}" for k in keys if one.get(k) != other.get(k)]
+    return [_difference(k, one.get(k), other.get(k)) for k in keys if one.get(k) != other.get(k)]
+
+
+def _difference(key: str, one: Any, other: Any) -> str:
+    if all(isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) for value in (one, other)):
+        return f"the content of {key} is another"  # a hash tells nobody anything
+    return f"{key} was {one} and is {other}"
