@@ -141,17 +141,17 @@ class Contest:
         self.theirs = PEERS[job.kind](labelled.task, labelled.train, start, sources.resolve(source), recipe)
         self.examples_trained = epochs * len(labelled.train)
 
-    def training(self, *, most_turns=None):
+    def training(self, *, a_turn=UPDATES_A_TURN, most_turns=None):
         """Seconds and updates of each turn of each side."""
         sides = {"unmask": self.ours.updates(), "transformers": self.theirs.updates()}
         turns = {name: [] for name in SIDES}
         began = time.monotonic()
         for number in itertools.count():
             order = SIDES if number % 2 else SIDES[::-1]
-            n_updates = [self._turn(name, sides[name], turns[name]) for name in order]
+            n_updates = [self._turn(name, itertools.islice(sides[name], a_turn), turns[name]) for name in order]
             if not any(n_updates) or number + 1 == most_turns:
                 break
-            done, total = (number + 1) * UPDATES_A_TURN, max(self.ours.total_steps, self.theirs.total_steps)
+            done, total = (number + 1) * a_turn, max(self.ours.total_steps, self.theirs.total_steps)
             minutes, share = (time.monotonic() - began) / 60, min(1, done / total)
             tell(f"  {min(done, total):,} of {total:,} updates, {minutes:.1f} of {minutes / share:.1f} minutes")
         torch.use_deterministic_algorithms(False)
@@ -163,7 +163,7 @@ class Contest:
         else:
             torch.use_deterministic_algorithms(False)
         start = time.perf_counter()
-        n_updates = sum(1 for _ in itertools.islice(updates, UPDATES_A_TURN))
+        n_updates = sum(1 for _ in updates)
         if n_updates:
             turns.append({"updates": n_updates, "seconds": time.perf_counter() - start})
         return n_updates
@@ -243,7 +243,7 @@ def estimate(job, labelled, source, options):
     """Minutes that one seed will take, of each side: a few updates and some predictions, scaled up."""
     with tempfile.TemporaryDirectory() as scratch:
         contest = Contest(job, labelled, source, 0, options, Path(scratch))
-        turns = contest.training(most_turns=2)
+        turns = contest.training(a_turn=4, most_turns=2)
         some = min(100, len(labelled.dev))
         _, seconds = contest.prediction(data_of(job), rounds=1, timed=some, everything=False)
     passes = len(labelled.dev) + (options.rounds + 1) * min(TIMED_EXAMPLES, len(labelled.dev))

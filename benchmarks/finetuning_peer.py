@@ -4,7 +4,8 @@ A plain loop without the Trainer's bookkeeping (which needs `accelerate`), with 
 random order from a DataLoader without workers, padded to their longest text by its collators; its fused AdamW; the
 attention that it chooses by itself. Windows over a context are padded to the longest of the batch too, where its guide
 pads all to the full length: that is to its advantage. The rate of each update is the other side's, since its own
-schedule begins with an update at 0.
+schedule begins with an update at 0. Of AdamW only the place of ε differs: PyTorch adds it after the second moment is
+corrected, unmask (as Keras and fairseq) before.
 """
 
 from itertools import chain
