@@ -171,7 +171,8 @@ class _TorchLearner(Learner):
             chosen = [i for i, v in enumerate(self.variables) if optimizer._use_weight_decay(v) == decays]
             if not chosen:
                 continue
-            tensors = [[group[i] for i in chosen] for group in (self.parameters, gradients, *self.moments)]
+            groups = (self.parameters, gradients, *self.moments)
+            tensors = [[_row_by_row(group[i]) for i in chosen] for group in groups]
             torch._fused_adamw_(
                 *tensors,
                 [],
@@ -188,6 +189,11 @@ class _TorchLearner(Learner):
     def forget(self) -> None:
         for parameter in self.parameters:
             parameter.grad = None
+
+
+def _row_by_row(x: Tensor) -> Tensor:
+    """The tensor, or if it lies column by column its transpose: what the fused step need not copy."""
+    return x if x.is_contiguous() else x.t()
 
 
 def _gradient_of(parameter: Tensor) -> Tensor:
@@ -331,3 +337,5 @@ def make_deterministic() -> None:
         import torch
 
         torch.use_deterministic_algorithms(True, warn_only=True)
+        # Else every tensor is filled before it is written to, which takes some per cent of all time.
+        torch.utils.deterministic.fill_uninitialized_memory = False

@@ -12,7 +12,7 @@ from unmask.tasks.units import Shape, Unit, of_like_length
 if TYPE_CHECKING:
     from unmask.model import Bert
 
-_TOKENS_AT_ONCE = 4096
+_TOKENS_AT_ONCE = 2048
 """Fewer, and the machine is not busy; more, and the numbers leave its cache."""
 
 

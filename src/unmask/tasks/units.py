@@ -11,6 +11,8 @@ from unmask.errors import UserError
 
 _LENGTH_STEP = 32
 """Where each new shape would be compiled, rows are padded to a multiple of this."""
+_ENOUGH, _WASTE = 512, 0.15
+"""Once a batch has so many tokens, it takes no longer unit if more than this share of it would be padding."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +108,15 @@ class Shape:
 def of_like_length(units: Listed[Unit], most_tokens: int) -> Iterator[list[int]]:
     """The numbers of units to compute together: of like length, since padding is waste, and not too many."""
     chosen: list[int] = []
-    n_rows = 0
+    n_rows = n_tokens = 0
     for i in sorted(range(len(units)), key=lambda i: units[i].length):
-        if chosen and (n_rows + len(units[i].sequences)) * units[i].length > most_tokens:
+        padded = (n_rows + len(units[i].sequences)) * units[i].length
+        wasteful = padded > _ENOUGH and n_tokens < (1 - _WASTE) * n_rows * units[i].length
+        if chosen and (padded > most_tokens or wasteful):
             yield chosen
-            chosen, n_rows = [], 0
+            chosen, n_rows, n_tokens = [], 0, 0
         chosen.append(i)
         n_rows += len(units[i].sequences)
+        n_tokens += sum(len(sequence.ids) for sequence in units[i].sequences)
     if chosen:
         yield chosen
