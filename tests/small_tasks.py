@@ -13,6 +13,7 @@ NAMES = ("Anna", "Boris", "Clara", "Dmitri")
 PLACES = ("Berlin", "Cairo", "Delhi", "Essen")
 COLOURS = ("red", "green", "blue", "white")
 MARKS = (".", "?", ",", "_")
+EPOCHS = {"multi": 24, "regress": 24, "pair": 12}
 TASKS = ("classify", "multi", "pair", "regress", "tag", "read", "choose")
 
 CONFIG = ModelConfig(
@@ -155,6 +156,7 @@ class Tuned:
 
     def __init__(self, folder):
         self.folder, self._base = folder, None
+        self._predictors = {}
 
     @property
     def base(self):
@@ -186,7 +188,13 @@ class Tuned:
 
         out = self.folder / f"tuned-{task}"
         if not (out / "metrics.json").is_file():
-            finetune(
-                self.data(task), str(self.base), out, self.tuning(epochs=24 if task in ("multi", "regress") else 6)
-            )
+            finetune(self.data(task), str(self.base), out, self.tuning(epochs=EPOCHS.get(task, 6)))
         return out
+
+    def predictor(self, task):
+        """The model for a task, loaded and compiled once; for tests that change nothing of it."""
+        from unmask import load
+
+        if task not in self._predictors:
+            self._predictors[task] = load(self(task))
+        return self._predictors[task]

@@ -8,6 +8,7 @@ import transformers
 
 import fill_tokenizers
 import hf_models
+import small_tasks
 import unmask
 from unmask import UserError
 from unmask.predict import batches
@@ -138,3 +139,161 @@ def test_batches_hold_rows_of_like_length():
     assert sorted(i for batch in chosen for i in batch) == list(range(6))
     assert chosen == [[1], [3], [5, 0, 2], [4]]
     assert list(batches([])) == []
+
+
+# --- tasks --------------------------------------------------------------------------------------------
+
+
+def test_one_text_one_answer_and_a_list_for_a_list(tuned):
+    predictor = tuned.predictor("classify")
+    good, bad = predictor.classify(["the film was great", "a dull story"])
+    assert (good.label, bad.label) == ("good", "bad")
+    alone = predictor.classify("the film was great")
+    assert alone.label == "good"
+    assert alone.probability == pytest.approx(good.probability, abs=1e-5)
+    assert set(alone.probabilities) == {"bad", "good"}
+    assert predictor.classify([]) == []
+    assert predictor.classify(("a dull story",))[0].label == "bad"
+    assert predictor.classify("").label in ("good", "bad")
+
+
+def test_labels_by_themselves(tuned):
+    (answer,) = tuned.predictor("multi").classify(["Anna was in Berlin and the film was red"])
+    assert set(answer.probabilities) == {"person", "place", "colour"}
+    assert set(answer.labels) == {label for label, p in answer.probabilities.items() if p >= 0.5}
+
+
+def test_pairs(tuned):
+    predictor = tuned.predictor("pair")
+    rows = small_tasks.rows("pair", 12, seed=5)
+    answers = predictor.classify([row["text_a"] for row in rows], [row["text_b"] for row in rows])
+    assert sum(a.label == row["label"] for a, row in zip(answers, rows, strict=True)) >= 10
+    one = predictor.classify(rows[0]["text_a"], rows[0]["text_b"])
+    assert one.probability == pytest.approx(answers[0].probability, abs=1e-5)
+    with pytest.raises(UserError, match="2 texts came with 1 second texts; each needs one"):
+        predictor.classify(["a", "b"], ["c"])
+    with pytest.raises(UserError, match="Second texts must be a list of texts, but a str came"):
+        predictor.classify(["a", "b"], "cd")
+
+
+def test_numbers(tuned):
+    high, low = tuned.predictor("regress").regress(["joy fine great the film was a", "dull poor awful the film was a"])
+    assert high.value > low.value + 0.5
+
+
+def test_entities_with_their_places(tuned):
+    text = "the film was Anna and one Berlin ."
+    answer = tuned.predictor("tag").tag(text)
+    assert [(e.label, e.text, text[e.start : e.end]) for e in answer.entities] == [
+        ("PER", "Anna", "Anna"),
+        ("LOC", "Berlin", "Berlin"),
+    ]
+    assert len(answer.tags) == len(answer.words) == 8
+
+
+def test_every_word_of_a_long_text_has_a_tag(tuned):
+    """Far longer than the 32 tokens that the model reads."""
+    text = " ".join(["the film was", *["Anna of a story"] * 30, "Cairo"])
+    answer = tuned.predictor("tag").tag(text)
+    assert len(answer.tags) == len(text.split())
+    found = [entity.text for entity in answer.entities]
+    assert found.count("Anna") >= 28
+    assert all(text[e.start : e.end] == e.text for e in answer.entities)
+
+
+def test_answers_from_contexts_longer_than_the_model(tuned):
+    predictor = tuned.predictor("read")
+    for at in (0, 40, 79):
+        words = ["the", "film", "was", "a"] * 20
+        words[at] = "blue"
+        context = " ".join(words)
+        answer = predictor.answer(question="which colour is it ?", context=context)
+        assert answer.text == "blue"
+        assert context[answer.start : answer.end] == "blue"
+        assert 0 < answer.probability <= 1
+
+
+def test_choices(tuned):
+    chosen = tuned.predictor("choose").choose(["film awful a", "great of the", "one dull"], context="the film was")
+    assert (chosen.number, chosen.choice) == (1, "great of the")
+    assert sum(chosen.probabilities) == pytest.approx(1)
+    with pytest.raises(UserError, match="must hold a list of two choices or more"):
+        tuned.predictor("choose").choose(["one"], context="the film")
+
+
+def test_vectors_are_those_of_transformers(tuned):
+    import torch
+
+    theirs = transformers.AutoModel.from_pretrained(tuned.base).eval()
+    texts = ["the film was great", "a dull story with its end", ""]
+    predictor = unmask.load(tuned.base)
+    for pooling, pooled in (("mean", lambda h: h.mean(0)), ("first", lambda h: h[0])):
+        vectors = predictor.embed(texts, pooling=pooling)
+        assert vectors.shape == (3, 64)
+        for text, vector in zip(texts, vectors, strict=True):
+            ids = torch.tensor([predictor.tokenizer.encode(text).ids])
+            with torch.no_grad():
+                np.testing.assert_allclose(vector, pooled(theirs(ids).last_hidden_state[0].numpy()), atol=1e-4)
+    np.testing.assert_array_equal(predictor.embed(texts), predictor.embed(texts, pooling="mean"))
+    assert predictor.embed([]).shape == (0, 64)
+    with pytest.raises(UserError, match="pooling is 'max'; it may be 'mean' or 'first'"):
+        predictor.embed(texts, pooling="max")
+
+
+def test_a_text_longer_than_the_model_is_cut_and_said_or_read_in_windows(tuned, caplog):
+    predictor = tuned.predictor("classify")
+    text = " ".join(["the film was a"] * 20 + ["dull awful boring"] * 10)
+    with caplog.at_level(logging.WARNING):
+        predictor.classify(text)
+    assert (
+        "1 of 1 texts are longer than 32 tokens and were cut (the longest, text 1, has 112); pass --stride"
+        in caplog.text
+    )
+    caplog.clear()
+    assert predictor.classify(text, stride=4).label == "bad"
+    assert not caplog.text
+    with pytest.raises(UserError, match="64 tokens, but this model reads 32; pass --max-length 32 or --stride"):
+        predictor.classify(text, max_length=64)
+    with pytest.raises(UserError, match=r"A window of 0 tokens holds no text\."):
+        predictor.classify(text, max_length=0)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (None, "Texts must be a list of texts, but a NoneType came."),
+        (5, "Texts must be a list of texts, but a int came."),
+        (b"bytes", "Texts must be a list of texts, but number 1 is a int."),
+        (["a", 5], "Texts must be a list of texts, but number 2 is a int."),
+        (["a", None], "Texts must be a list of texts, but number 2 is a NoneType."),
+    ],
+)
+def test_what_is_no_text(tuned, texts, message):
+    predictor = tuned.predictor("classify")
+    for ask in (predictor.classify, predictor.embed):
+        with pytest.raises(UserError) as error:
+            ask(texts)
+        assert str(error.value) == message
+
+
+def test_a_model_of_another_task(tuned):
+    regress = tuned.predictor("regress")
+    with pytest.raises(UserError) as error:
+        regress.classify("a")
+    assert str(error.value) == (
+        f"{tuned('regress')} was trained for regress, not classify; fine-tune a model for it first."
+    )
+    with pytest.raises(UserError, match="was trained for regress, not read"):
+        regress.answer(question="a", context="b")
+    with pytest.raises(UserError, match="was trained for no task, not tag; fine-tune a model for it first"):
+        unmask.load(tuned.base).tag("a")
+
+
+def test_a_head_without_weights_does_not_guess(tuned, tmp_path):
+    import shutil
+
+    shutil.copytree(tuned.base, tmp_path / "base")
+    path = tmp_path / "base" / "config.json"
+    path.write_text(path.read_text().replace('"BertModel"', '"BertForTokenClassification"'))
+    with pytest.raises(UserError, match="lacks weights of its head tag; train it before use"):
+        unmask.load(tmp_path / "base").tag("a")

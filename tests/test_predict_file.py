@@ -1,0 +1,191 @@
+"""Prediction for files: order and columns are kept, a killed run goes on, and only the same one."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import small_tasks
+import unmask
+from unmask import UserError, backend, predict_file
+from unmask.predict_file import predict_file as run
+
+pytestmark = pytest.mark.backend
+
+
+@pytest.fixture(autouse=True)
+def _few_at_once(monkeypatch):
+    monkeypatch.setattr(predict_file, "_AT_ONCE", 8)
+
+
+def rows_of(path):
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))
+
+
+@pytest.mark.parametrize(
+    ("task", "names"),
+    [
+        ("classify", ["prediction", "probability", "probabilities"]),
+        ("multi", ["prediction", "probabilities"]),
+        ("pair", ["prediction", "probability", "probabilities"]),
+        ("regress", ["prediction"]),
+        ("tag", ["entities", "words", "tags_2"]),
+        ("read", ["answer", "start", "end", "probability"]),
+        ("choose", ["prediction", "choice", "probability"]),
+    ],
+)
+def test_every_task_keeps_order_and_columns(tuned, tmp_path, task, names):
+    source = tuned.test_file(task)
+    output = tmp_path / ("out.csv" if source.suffix == ".csv" else "out.jsonl")
+    assert run(tuned.predictor(task), str(source), output) == 40
+    given, found = small_tasks.rows(task, 40, seed=1), rows_of(output)
+    kept = [name for name in found[0] if name in given[0]]
+    assert [[row[name] for name in kept] for row in found] == [[row[name] for name in kept] for row in given]
+    assert set(kept) == set(given[0])
+    assert list(found[0])[-len(names) :] == names
+    right = {
+        "classify": lambda r: r["prediction"] == r["label"],
+        "multi": lambda r: set(json.loads(r["prediction"])) == set(filter(None, r["label"].split(";"))),
+        "pair": lambda r: r["prediction"] == r["label"],
+        "regress": lambda r: abs(float(r["prediction"]) - float(r["score"])) < 0.34,
+        "tag": lambda r: r["tags_2"] == r["tags"],
+        "read": lambda r: r["answer"] == r["answers"]["text"][0],
+        "choose": lambda r: r["prediction"] == r["label"],
+    }[task]
+    assert sum(map(right, found)) >= (24 if task == "multi" else 32)
+
+
+def test_answers_are_those_of_the_texts(tuned, tmp_path):
+    predictor = tuned.predictor("classify")
+    run(predictor, str(tuned.test_file("classify")), tmp_path / "out.csv")
+    texts = [row["text"] for row in small_tasks.rows("classify", 40, seed=1)]
+    for row, answer in zip(rows_of(tmp_path / "out.csv"), predictor.classify(texts), strict=True):
+        assert float(row["probability"]) == pytest.approx(answer.probability, abs=1e-5)
+
+
+class Stop(Exception):
+    """The end of a run that was stopped."""
+
+
+def stop_after(predictor, n, monkeypatch):
+    """A run that ends after so many parts."""
+    real, calls = predictor.predict, []
+
+    def predict(*arguments, **options):
+        calls.append(1)
+        if len(calls) > n:
+            raise Stop
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(predictor, "predict", predict)
+    return calls
+
+
+def test_it_goes_on_after_the_rows_that_are_written(tuned, tmp_path, monkeypatch):
+    source = str(tuned.test_file("classify"))
+    run(tuned.predictor("classify"), source, tmp_path / "whole.csv")
+    predictor = tuned.predictor("classify")
+    with monkeypatch.context() as patch:
+        stop_after(predictor, 2, patch)
+        with pytest.raises(Stop):
+            run(predictor, source, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+    calls = stop_after(predictor, 100, monkeypatch)
+    assert run(predictor, source, tmp_path / "out.csv") == 40
+    assert len(calls) == 3
+    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+@pytest.mark.parametrize("what", ["input", "model", "stride", "weights"])
+def test_it_begins_anew_where_anything_differs(tuned, tmp_path, monkeypatch, what):
+    predictor = tuned.predictor("classify")
+    source = small_tasks.write_rows(tmp_path / "in.csv", small_tasks.rows("classify", 24, seed=1))
+    with monkeypatch.context() as patch:
+        stop_after(predictor, 1, patch)
+        with pytest.raises(Stop):
+            run(predictor, str(source), tmp_path / "out.csv")
+    options = {"stride": 3} if what == "stride" else {}
+    if what == "input":
+        small_tasks.write_rows(source, small_tasks.rows("classify", 24, seed=2))
+    other = tuned.predictor("pair" if what == "model" else "classify")
+    if what == "weights":  # the same folder, trained again
+        other = unmask.load(tuned("classify"))
+        bias = other.model.head.dense.bias
+        bias.assign(bias.value + 1)
+    calls = stop_after(other, 100, monkeypatch)
+    run(other, str(source), tmp_path / "out.csv", **options)
+    assert len(calls) == 3
+    assert len(rows_of(tmp_path / "out.csv")) == 24
+
+
+def start(model, source, output):
+    command = [sys.executable, "-c", "from unmask import predict_file; predict_file._AT_ONCE = 4\n"]
+    command[-1] += "from unmask.cli import main; main()"
+    command += ["predict", model, "--input", source, "--output", output, "--backend", backend.current()]
+    return subprocess.Popen(
+        list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=dict(os.environ)
+    )
+
+
+def test_killed_for_real(tuned, tmp_path):
+    source = small_tasks.write_rows(tmp_path / "in.csv", small_tasks.rows("classify", 400, seed=1))
+    process = start(tuned("classify"), source, tmp_path / "out.csv")
+    note = tmp_path / "out.csv.part.json"
+    while process.poll() is None and not note.exists():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == -signal.SIGKILL, output
+    n_before = json.loads(note.read_text())["rows"]
+    assert 0 < n_before < 400
+    process = start(tuned("classify"), source, tmp_path / "out.csv")
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, output
+    assert "rows are written already; going on after them." in output
+    assert "400 rows are in" in output
+    assert [row["text"] for row in rows_of(tmp_path / "out.csv")] == [row["text"] for row in rows_of(source)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "out.csv"]
+
+
+def test_columns_of_training_are_taken_and_others_may_be_said(tuned, tmp_path):
+    predictor = tuned.predictor("classify")
+    path = tmp_path / "in.csv"
+    path.write_text("prediction,text,other\nmine,the film was great,a dull story\n")
+    run(predictor, str(path), tmp_path / "a.csv")
+    run(predictor, str(path), tmp_path / "b.csv", said={"text": "other"})
+    (a,), (b,) = rows_of(tmp_path / "a.csv"), rows_of(tmp_path / "b.csv")
+    assert (a["prediction"], a["prediction_2"], b["prediction_2"]) == ("mine", "good", "bad")
+    with pytest.raises(UserError) as error:
+        run(predictor, str(path), tmp_path / "c.csv", said={"text": "review"})
+    assert str(error.value) == "There is no column 'review' for --text, only prediction, text, other."
+
+
+def test_outputs_that_cannot_be(tuned, tmp_path):
+    predictor = tuned.predictor("classify")
+    source = small_tasks.write_rows(tmp_path / "in.csv", small_tasks.rows("classify", 8))
+    before = source.read_bytes()
+    with pytest.raises(UserError, match=r"in\.csv is the input too; choose another name for --output"):
+        run(predictor, str(source), source)
+    assert source.read_bytes() == before
+    with pytest.raises(UserError, match="choose one of these endings"):
+        run(predictor, str(source), tmp_path / "out.xlsx")
+    with pytest.raises(UserError, match=r"was trained for no task, nothing to predict"):
+        run(unmask.load(tuned.base), str(source), tmp_path / "out.csv")
+    with pytest.raises(OSError, match=r"in\.csv"):
+        run(predictor, str(source), source / "out.csv")
+
+
+def test_any_columns_of_objects_come_through(tuned, tmp_path):
+    rows = [{"text": "the film was great", "meta": {"x": [1, None]}, "n": 1.5}, {"text": "dull", "meta": None, "n": 2}]
+    small_tasks.write_rows(tmp_path / "in.jsonl", rows)
+    run(tuned.predictor("classify"), str(tmp_path / "in.jsonl"), tmp_path / "out.jsonl")
+    found = rows_of(tmp_path / "out.jsonl")
+    assert [{name: row[name] for name in ("text", "meta", "n")} for row in found] == rows
