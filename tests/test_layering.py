@@ -56,6 +56,7 @@ def test_rooms_import_downwards_only(path):
             *("backend", "sources", "files", "progress"),
         },
         "predict_file": {"predict", "tasks", "data", "errors", "files", "progress"},
+        "quickstart": {"checkpoint", "model", "backend", "train", "data", "text", "errors", "files"},
         "evaluate": {"report", "predict", "tasks", "data", "errors", "files", "progress"},
     }
     room = room_of(path)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from unmask import __version__
-from unmask.cli import corpus, doctor, evaluate, fill, finetune, imports, info, predict, pretrain, tokenizer
+from unmask.cli import corpus, doctor, evaluate, fill, finetune, imports, info, predict, pretrain, quickstart, tokenizer
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -52,6 +52,7 @@ def options(
         logging.getLogger(noisy).setLevel(logging.ERROR)
 
 
+app.command("quickstart")(quickstart.quickstart)
 app.command("info")(info.info)
 app.command("doctor")(doctor.doctor)
 app.command("fill")(fill.fill)
