@@ -189,3 +189,8 @@ def test_any_columns_of_objects_come_through(tuned, tmp_path):
     run(tuned.predictor("classify"), str(tmp_path / "in.jsonl"), tmp_path / "out.jsonl")
     found = rows_of(tmp_path / "out.jsonl")
     assert [{name: row[name] for name in ("text", "meta", "n")} for row in found] == rows
+
+
+def test_standard_input_is_never_the_same_again():
+    """Rows of another stream must not be taken for those that are written already."""
+    assert predict_file._fingerprint("-") != predict_file._fingerprint("-")

@@ -116,9 +116,11 @@ def test_the_best_look_is_kept(tuned):
 
 def test_a_finished_run_is_left_alone(tuned, caplog):
     before = (tuned("classify") / "model.safetensors").stat().st_mtime_ns
+    (tuned("classify") / "best").mkdir()  # as a kill at the very end leaves it
     finetune(tuned.data("classify"), str(tuned.base), tuned("classify"), tuned.tuning(epochs=6))
     assert "is finished already; choose another --out" in caplog.text
     assert (tuned("classify") / "model.safetensors").stat().st_mtime_ns == before
+    assert not (tuned("classify") / "best").exists()
 
 
 def test_another_recipe_in_the_same_folder_is_refused(tuned):

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import shutil
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -64,6 +65,8 @@ def finetune(
         plan = plan_of(folder, wanted, {"recipe": FREE})
         if plan.get("finished"):
             log.warning("%s is finished already; choose another --out for another run.", folder)
+            for left in ("state", "best"):  # by a run that was killed while it tidied up
+                shutil.rmtree(folder / left, ignore_errors=True)
             return folder
         labelled = read_labelled(data, dev_share=tuning.dev_share, seed=tuning.seed, weighted=tuning.class_weights)
         tuner = Tuner(labelled, model, tuning)
