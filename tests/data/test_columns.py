@@ -183,8 +183,10 @@ def test_guesses_are_said_in_one_sentence():
     assert said == ["The text is taken from 'text', the label from 'label' (other columns: --text, --label)."]
     choose("classify", {"text": "text"}, say=said.append, **columns)
     assert said[1:] == ["The label is taken from 'label' (other columns: --label)."]
+    choose("tag", say=said.append, words=[["a"]], tags=[["O"]])
+    assert said[2:] == ["The tokens are taken from 'words', the tags from 'tags' (other columns: --tokens, --tags)."]
     choose("classify", {"text": "text", "label": "label"}, say=said.append, **columns)
-    assert len(said) == 2
+    assert len(said) == 3
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,23 @@ def test_numbers_are_read_however_they_are_written():
     examples = task.examples(records(*said), COLUMNS, labelled=True)
     assert [example.label for example in examples] == [1.5, 2.0, 0.3, -4.0]
     units = task.units(examples, tiny_tokenizers.bert(), Window(16))
-    assert [unit.targets["value"] for unit in units] == [1.5, 2.0, 0.3, -4.0]
+    targets = [unit.targets["value"] for unit in units]
+    assert (np.mean(targets), np.std(targets)) == (pytest.approx(0), pytest.approx(1))
+    answers = task.answers(examples, units, [np.asarray([target]) for target in targets])
+    assert [answer.value for answer in answers] == pytest.approx([1.5, 2.0, 0.3, -4.0])
+
+
+def test_what_the_head_takes_in_is_forgotten():
+    task = Regress.learn(records(10, 30), COLUMNS)
+    assert task.taken_in() == (10, 20)
+    assert task.taken_in() == (1, 0)
+    assert task.settings == {}
+
+
+@pytest.mark.parametrize("values", [(0, 1e31), (-1e308, 1e308), (0, 1e-31)])
+def test_numbers_that_float32_cannot_hold(values):
+    with pytest.raises(UserError, match=r"The numbers in 'score' go from .* which float32 cannot hold"):
+        Regress.learn(records(*values), COLUMNS)
 
 
 @pytest.mark.parametrize("value", ["nan", float("nan"), "inf", "", None, "good", True, [1]])

@@ -226,6 +226,7 @@ def test_lora_leaves_frozen_layers_alone(tuned):
 
 def test_the_same_labels_keep_their_head_and_others_get_a_new_one(tuned, caplog):
     folder = tuned("classify")
+    caplog.clear()  # of a training that this test may be the first to need
     with caplog.at_level(logging.WARNING):
         kept = tuner(tuned, "classify", folder)
     assert "new and untrained" not in caplog.text
@@ -238,6 +239,15 @@ def test_the_same_labels_keep_their_head_and_others_get_a_new_one(tuned, caplog)
             tuner(tuned, task, folder)
         assert "new and untrained, since it lacks them: classifier.weight" in caplog.text
         caplog.clear()
+
+
+def test_a_head_of_numbers_that_is_kept_starts_with_its_numbers(tuned):
+    """Training counts in scales from the mean, whatever the head's weights took in before."""
+    again = tuner(tuned, "regress", tuned("regress"))
+    texts = [example.text for example in again.labelled.dev]
+    answers = again.task.answers(again.labelled.dev, again.dev_units, again.engine.logits(again.dev_units))
+    before = [answer.value for answer in tuned.predictor("regress").regress(texts)]
+    assert [answer.value for answer in answers] == pytest.approx(before, abs=1e-4)
 
 
 @only_torch

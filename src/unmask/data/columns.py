@@ -50,12 +50,11 @@ def choose_columns(
     )
     guessed = [role for role in ROLES[task] if role in roles.guessed]
     if say is not None and guessed:
-        parts = [f"{role} from {_shown(roles.guessed[role])}" for role in guessed]
+        first, *parts = [f"{role} from {_shown(roles.guessed[role])}" for role in guessed]
         flags = ", ".join(f"--{role}" for role in guessed)
-        say(
-            f"The {parts[0].replace(' from ', ' is taken from ', 1)}{''.join(f', the {part}' for part in parts[1:])} "
-            f"(other columns: {flags})."
-        )
+        verb = "are" if guessed[0].endswith("s") else "is"
+        first = first.replace(" from ", f" {verb} taken from ", 1)
+        say(f"The {first}{''.join(f', the {part}' for part in parts)} (other columns: {flags}).")
     return {role: roles.found[role] for role in ROLES[task] if role in roles.found}
 
 

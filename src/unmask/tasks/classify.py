@@ -99,6 +99,10 @@ class Classify(Task[TextExample, Classified]):
         logits_NC = mean_of_windows(len(examples), units, outputs)
         self.settings["temperature"] = fit_temperature(logits_NC, gold_of(examples))
 
+    def taken_in(self) -> tuple[float, float]:
+        """Divides by the temperature."""
+        return 1 / float(self.settings.get("temperature", 1.0)), 0.0
+
     def class_weights(self, examples: Listed[TextExample]) -> list[float]:
         """A weight for each class that makes all classes count alike: N / (C · N_c)."""
         counts = Counter(example.label for example in examples)

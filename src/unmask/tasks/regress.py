@@ -18,6 +18,8 @@ from unmask.tasks.texts import TextExample, texts_of
 from unmask.tasks.units import Unit, Window
 from unmask.text import Tokenizer
 
+_LEAST, _MOST = 1e-30, 1e30
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -27,7 +29,12 @@ class Measured:
 
 
 class Regress(Task[TextExample, Measured]):
-    """A number for each text."""
+    """A number for each text.
+
+    Settings, in training only: `mean` and `scale` of the numbers. The head learns how many scales they lie from the
+    mean, since numbers around 0 suit any model's learning rate, be they shares or prices; at the end its weights take
+    both in.
+    """
 
     name: ClassVar[str] = "regress"
     head: ClassVar[str] = "classify"
@@ -38,12 +45,21 @@ class Regress(Task[TextExample, Measured]):
     def learn(cls, records: Iterable[Record], columns: Mapping[str, str], **options: Any) -> "Regress":
         """The task; the label's column names what is measured."""
         del options
-        values = {_number(record, columns["label"]) for record in records}
-        if len(values) < 2:
+        column = columns["label"]
+        values = np.asarray([_number(record, column) for record in records])
+        if len(set(values.tolist())) < 2:
+            only = values[0] if len(values) else "missing"
+            raise UserError(f"All numbers in {column!r} are {only}: nothing to learn.")
+        low, high = values.min(), values.max()
+        if max(-low, high) > _MOST or high - low < _LEAST:
             raise UserError(
-                f"All numbers in {columns['label']!r} are {next(iter(values), 'missing')}: nothing to learn."
+                f"The numbers in {column!r} go from {low:.3g} to {high:.3g}, which float32 cannot hold; "
+                "give them in another unit."
             )
-        return cls((columns["label"],))
+        return cls((column,), {"mean": float(values.mean()), "scale": float(values.std())})
+
+    def _affine(self) -> tuple[float, float]:
+        return float(self.settings.get("mean", 0.0)), float(self.settings.get("scale", 1.0))
 
     def examples(self, records: Iterable[Record], columns: Mapping[str, str], *, labelled: bool) -> list[TextExample]:
         """Texts with their numbers."""
@@ -56,13 +72,22 @@ class Regress(Task[TextExample, Measured]):
 
     def units(self, examples: Listed[TextExample], tokenizer: Tokenizer, window: Window) -> list[Unit]:
         """A row for each text, or for each window over it."""
-        return text_units(examples, tokenizer, window, lambda value: {"value": value})
+        mean, scale = self._affine()
+        return text_units(examples, tokenizer, window, lambda value: {"value": (value - mean) / scale})
 
     def answers(
         self, examples: Listed[TextExample], units: Listed[Unit], outputs: Listed[np.ndarray]
     ) -> list[Measured]:
         """The model's number; those of several windows are averaged."""
-        return [Measured(float(value)) for (value,) in mean_of_windows(len(examples), units, outputs)]
+        mean, scale = self._affine()
+        return [Measured(float(value * scale + mean)) for (value,) in mean_of_windows(len(examples), units, outputs)]
+
+    def taken_in(self) -> tuple[float, float]:
+        """Scale and mean of the numbers, which are forgotten here."""
+        mean, scale = self._affine()
+        for name in ("mean", "scale"):
+            self.settings.pop(name, None)
+        return scale, mean
 
     def statistic(self, examples: Listed[TextExample], answers: Listed[Measured]) -> Statistic:
         """Correlations and distances of any of these examples."""

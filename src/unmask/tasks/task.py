@@ -100,3 +100,7 @@ class Task(ABC, Generic[Example, Answer]):
 
     def tune(self, examples: Listed[Example], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
         """Adjusts settings, such as a threshold, to held-out examples; most tasks have nothing to adjust."""
+
+    def taken_in(self) -> tuple[float, float]:
+        """A factor and an addend of all outputs, for the head's weights to take in when training has ended."""
+        return 1.0, 0.0

@@ -186,11 +186,8 @@ class Tuner:
     def tune(self) -> dict[str, float]:
         """Adjusts thresholds and temperature to the held-out examples; gives the figures with them."""
         self.task.tune(self.labelled.dev, self.dev_units, self.engine.logits(self.dev_units))
-        temperature = self.task.settings.get("temperature")
-        if temperature is not None:
-            # In the head's weights, so that every program that opens the folder has the same probabilities.
-            for variable in (self.model.head.dense.kernel, self.model.head.dense.bias):
-                variable.assign(variable.value / temperature)
+        if self.task.head == "classify":
+            take_in(self.model, *self.task.taken_in())
         return self.evaluate()
 
     # --- in which steps --------------------------------------------------------------------------
@@ -254,6 +251,16 @@ class Tuner:
         return {"length": self.window.length, "stride": self.window.stride, "columns": self.labelled.columns}
 
 
+def take_in(model: Any, factor: float, addend: float) -> None:
+    """The head's outputs times a factor and plus an addend, from now on.
+
+    It is in the head's weights, so that every program that opens the folder has the same numbers.
+    """
+    kernel, bias = model.head.dense.kernel, model.head.dense.bias
+    kernel.assign(kernel.value * factor)
+    bias.assign(bias.value * factor + addend)
+
+
 def model_for(task: Task[Any, Any], source: str, *, seed: int) -> Any:
     """The model with the task's head; the head that is there is kept only if it has the same labels."""
     from unmask import sources  # noqa: PLC0415
@@ -264,6 +271,9 @@ def model_for(task: Task[Any, Any], source: str, *, seed: int) -> Any:
         raise UserError(f"{source} is an encoder and decoder; fine-tuning needs an encoder such as BERT or RoBERTa.")
     same = config.classes == task.classes and config.problem == task.problem
     model = load_model(source, task.head, classes=list(task.classes) if task.classes and not same else None, seed=seed)
+    if same and task.problem == "regression":
+        scale, mean = float(task.settings.get("scale", 1.0)), float(task.settings.get("mean", 0.0))
+        take_in(model, 1 / scale, -mean / scale)  # what the end of an earlier training took in
     # Labels of an earlier task must not stay: `transformers` makes as many outputs as there are labels.
     model.config = model.config.replace(problem=task.problem, classes=task.classes)
     return model
