@@ -263,7 +263,8 @@ def test_a_text_longer_than_the_model_is_cut_and_said_or_read_in_windows(tuned, 
     [
         (None, "Texts must be a list of texts, but a NoneType came."),
         (5, "Texts must be a list of texts, but a int came."),
-        (b"bytes", "Texts must be a list of texts, but number 1 is a int."),
+        (b"bytes", "Texts must be a list of texts, but a bytes came."),
+        ({"text": "a"}, "Texts must be a list of texts, but a dict came."),
         (["a", 5], "Texts must be a list of texts, but number 2 is a int."),
         (["a", None], "Texts must be a list of texts, but number 2 is a NoneType."),
     ],
@@ -297,3 +298,14 @@ def test_a_head_without_weights_does_not_guess(tuned, tmp_path):
     path.write_text(path.read_text().replace('"BertModel"', '"BertForTokenClassification"'))
     with pytest.raises(UserError, match="lacks weights of its head tag; train it before use"):
         unmask.load(tmp_path / "base").tag("a")
+
+
+def test_a_text_is_no_list_of_choices(tuned):
+    with pytest.raises(UserError, match="Choices must be a list of texts, but a str came"):
+        tuned.predictor("choose").choose("abc", context="a")
+
+
+def test_a_run_that_has_not_ended(tmp_path):
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(UserError, match="holds a run that has not ended; run its command again, which goes on"):
+        unmask.load(tmp_path)

@@ -60,6 +60,8 @@ def load(source: str | os.PathLike[str], backend: str | None = None) -> "Predict
     from unmask.checkpoint.folder import check_vocabulary, load_model, read_config  # noqa: PLC0415
 
     folder = sources.resolve(source)
+    if (folder / "run.json").is_file() and not (folder / "config.json").is_file():
+        raise UserError(f"{source} holds a run that has not ended; run its command again, which goes on to the end.")
     config, _ = read_config(folder)
     tokenizer = load_tokenizer(folder)
     check_vocabulary(tokenizer, config)
@@ -152,6 +154,7 @@ class Predictor:
 
     def choose(self, choices: Sequence[str], *, context: str = "", question: str = "", **options: Any) -> Chosen:
         """Which of the choices fits the question and the context."""
+        _check_texts("Choices", choices)
         values = {"context": context, "question": question, "choices": list(choices)}
         columns = {name: name for name in values}
         return self.predict([Record(values, "The question")], columns, task="choose", **options)[0]
@@ -345,7 +348,7 @@ def arrays(rows: Sequence[Row], model: Any, pad_id: int) -> tuple[np.ndarray, np
 
 
 def _check_texts(what: str, texts: Any) -> None:
-    if isinstance(texts, str) or not isinstance(texts, Collection):
+    if isinstance(texts, str | bytes | Mapping) or not isinstance(texts, Collection):
         raise UserError(f"{what} must be a list of texts, but a {type(texts).__name__} came.")
     for number, text in enumerate(texts, start=1):
         if not isinstance(text, str):

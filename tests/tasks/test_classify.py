@@ -74,7 +74,7 @@ def test_answers_are_the_softmax(logits_NC):
     examples = [TextExample("t", None, None, "")] * 3
     for answer, logits in zip(task.answers(examples, units_of(range(3)), list(logits_NC)), logits_NC, strict=True):
         assert sum(answer.probabilities.values()) == pytest.approx(1)
-        assert answer.label == "abcd"[int(np.argmax(logits.astype(np.float64)))]
+        assert logits["abcd".index(answer.label)] == pytest.approx(logits.max(), abs=1e-6)
         assert answer.probability == max(answer.probabilities.values())
 
 
@@ -106,6 +106,16 @@ def test_the_temperature_fits_the_held_out_labels():
     task = Classify(("a", "b"))
     task.tune([TextExample("", None, int(g), "") for g in gold_N], units_of(range(400)), list(logits_NC))
     assert task.settings["temperature"] == pytest.approx(20 / np.log(4), rel=0.2)
+
+
+def test_a_temperature_that_few_examples_cannot_tell_is_not_taken():
+    """Three of six right: their best temperature is the largest, and would leave no probability but a half."""
+    task = Classify(("a", "b"))
+    gold = [TextExample("", None, label, "") for label in (0, 0, 0, 1, 1, 1)]
+    task.tune(gold, units_of(range(6)), [np.asarray([0.5, -0.5])] * 6)
+    assert task.settings["temperature"] == 1
+    task.tune(gold * 20, units_of(range(120)), [np.asarray([0.5, -0.5])] * 120)
+    assert task.settings["temperature"] > 20
 
 
 def test_class_weights():

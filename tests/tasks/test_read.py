@@ -159,6 +159,7 @@ def test_no_answer_where_its_score_is_above_the_threshold():
     [none] = task.answers([question], units, outputs)
     assert (none.text, none.start, none.end) == ("", 0, 0)
     assert none.score_diff == answer.score_diff
+    assert {type(one.probability) for one in (none, *none.n_best)} == {float}  # not NumPy's, which prints otherwise
     assert none.n_best[0][:3] == answer.n_best[0][:3]
     assert 0 < none.probability < 1
     assert none.n_best[0].probability < answer.n_best[0].probability

@@ -11,7 +11,7 @@ class Meaning(NamedTuple):
 
 
 GLOSSARY = {
-    "accuracy": Meaning("Accuracy", "Share of the examples that were answered right."),
+    "accuracy": Meaning("Accuracy", "Share of the examples, or of the words to be tagged, that were answered right."),
     "macro_f1": Meaning("Macro F1", "Mean of the classes' F1, rare and common classes counted alike."),
     "micro_f1": Meaning("Micro F1", "F1 over all decisions together, so common labels count more."),
     "f1": Meaning("F1", "Harmonic mean of precision and recall."),

@@ -24,6 +24,9 @@ from unmask.text import Tokenizer
 
 _SEPARATORS = re.compile(r"[,;|，；、]")
 _MOST_CLASSES = 10_000
+_SIGNIFICANT = 3.84
+"""Of a chi-squared with one degree of freedom, 5 % are above."""
+_FARTHEST = 700.0
 _YES, _NO = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", "", "none", "nan"}
 
 
@@ -95,9 +98,17 @@ class Classify(Task[TextExample, Classified]):
         return classification_statistic(gold_of(examples), probabilities_of(answers))
 
     def tune(self, examples: Listed[TextExample], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
-        """Finds the temperature for which the probabilities fit held-out labels best; the head then takes it in."""
-        logits_NC = mean_of_windows(len(examples), units, outputs)
-        self.settings["temperature"] = fit_temperature(logits_NC, gold_of(examples))
+        """Finds the temperature for which the probabilities fit held-out labels best; the head then takes it in.
+
+        It stays 1 where a likelihood-ratio test does not tell the two apart: the best temperature of a few examples may
+        be any, and a hundred makes every label as likely as any other.
+        """
+        logits_NC, gold_N = mean_of_windows(len(examples), units, outputs), gold_of(examples)
+        temperature = fit_temperature(logits_NC, gold_N)
+        with np.errstate(divide="ignore"):
+            as_is, fitted = (np.log(softmax(logits_NC / t)[np.arange(len(gold_N)), gold_N]) for t in (1.0, temperature))
+        gain = 2 * (np.maximum(fitted, -_FARTHEST).sum() - np.maximum(as_is, -_FARTHEST).sum())
+        self.settings["temperature"] = temperature if gain > _SIGNIFICANT else 1.0
 
     def taken_in(self) -> tuple[float, float]:
         """Divides by the temperature."""

@@ -183,7 +183,7 @@ class Read(Task[Question, ReadAnswer]):
         best = float(scores_ND.max())
         top = max(best, null) if self.settings["impossible"] else best
         total = float(np.exp(scores_ND - top, dtype=np.float64).sum())
-        total += np.exp(null - top) if self.settings["impossible"] else 0.0
+        total += float(np.exp(null - top)) if self.settings["impossible"] else 0.0
         offsets_N2 = windows[0][0].offsets_N2
         n_best = []
         for first, last, score in best_spans(scores_ND, self.settings["n_best"]):
