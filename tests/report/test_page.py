@@ -207,6 +207,13 @@ def test_a_file_in_the_folders_place_is_refused(tmp_path):
     assert (tmp_path / "taken").read_text() == "mine"
 
 
+def test_a_models_figures_of_training_are_not_overwritten(tmp_path):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "config.json").write_text("{}")
+    with pytest.raises(UserError, match=r"taken is a model's folder; choose another for the evaluation"):
+        write_evaluation(evaluation(), tmp_path / "taken")
+
+
 def test_figures_of_reading_are_per_cent():
     figures = {"f1": 80.5, "exact_match": 0.0}
     document = parse(page(evaluation(metrics=figures, task="read", main="f1", intervals={}), ["confusion.png"]))

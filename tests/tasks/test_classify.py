@@ -153,6 +153,8 @@ def test_several_labels_that_are_none():
         MultiLabel.learn(records({"a": 1}), COLUMNS)
     with pytest.raises(UserError, match=r"there is none\."):
         MultiLabel.learn(records("", None), COLUMNS)
+    with pytest.raises(UserError, match=r"'label' holds 0 and 1 only; with several such columns say all of them"):
+        MultiLabel.learn(records("0", "1", "1"), COLUMNS)
     with pytest.raises(UserError, match=r"line 2: the label 'z' does not occur in the training data, which has a, b\."):
         MultiLabel(("a", "b")).examples(records("a,z"), COLUMNS, labelled=True)
 

@@ -1,5 +1,6 @@
 """The command line: one file a verb, all of them thin. A user's mistake is one sentence and exit code 2."""
 
+import errno
 import sys
 
 from unmask.cli.app import app
@@ -20,6 +21,8 @@ def main() -> None:
 
 
 def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return "The disk is full; make room, or choose another place, and run the same command again."
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return str(error)

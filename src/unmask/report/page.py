@@ -40,6 +40,11 @@ def write_evaluation(evaluation: Evaluation, folder: Path) -> Path:
     """
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file; the evaluation needs a folder.")
+    if (folder / "config.json").is_file():
+        # Its metrics.json tells of the training, and would be lost.
+        raise UserError(
+            f"{folder} is a model's folder; choose another for the evaluation, such as {folder / 'evaluation'}."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     files = _files(evaluation)
     for name, content in files.items():

@@ -132,7 +132,13 @@ class MultiLabel(Task[TextExample, MultiClassified]):
     def learn(cls, records: Iterable[Record], columns: Mapping[str, str], **options: Any) -> "MultiLabel":
         """The task with the labels that occur."""
         del options
-        return cls(_ordered(label for record in records for label in _labels(record, columns["label"])))
+        classes = _ordered(label for record in records for label in _labels(record, columns["label"]))
+        if len(classes) == 2 and {name.lower() for name in classes} <= _YES | _NO:
+            raise UserError(
+                f"{columns['label']!r} holds {classes[0]} and {classes[1]} only; with several such columns say all of "
+                "them (--label a,b,c), with one of them leave out --multi-label."
+            )
+        return cls(classes)
 
     def examples(self, records: Iterable[Record], columns: Mapping[str, str], *, labelled: bool) -> list[TextExample]:
         """Texts with the numbers of their labels, as tuples."""
