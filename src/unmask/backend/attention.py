@@ -13,8 +13,8 @@ from typing import Any
 from unmask.backend.choice import current
 from unmask.backend.operations import Tensor, kept
 
-_IN_CACHE = 1 << 18
-"""Numbers, a megabyte, that stay in the cores' caches while they are worked on."""
+_IN_CACHE = 1 << 20
+"""Numbers, four megabytes, that stay in the processor's caches while all cores work on them."""
 _REMEMBERED = 1 << 22
 """So many weights are remembered for the backward pass; of more, it makes them again."""
 
@@ -85,7 +85,7 @@ def _make() -> Any:
             output = torch.empty_like(query, memory_format=torch.contiguous_format)
             for part in _parts(keeps.shape):
                 weights_BHLM = _weights(scaled, key, mask, part, weights)
-                dropped_BHLM = weights_BHLM * keeps[part]
+                dropped_BHLM = _times(weights_BHLM, keeps[part], in_place=weights is None)
                 _rows(output, part).copy_((dropped_BHLM @ _heads_first(value, part)).transpose(1, 2))
             output.mul_(1 / (1 - rate))
             ctx.save_for_backward(scaled, key, value, output, keeps, weights)
@@ -105,11 +105,16 @@ def _make() -> Any:
                 of_weights.mul_(keeps[part]).sub_(inner[part]).mul_(weights_BHLM)
                 _rows(of_query, part).copy_((of_weights @ keys).transpose(1, 2))
                 _rows(of_key, part).copy_((of_weights.transpose(2, 3) @ queries).transpose(1, 2))
-                dropped_BHML = (weights_BHLM * keeps[part]).transpose(2, 3)
+                dropped_BHML = _times(weights_BHLM, keeps[part], in_place=weights is None).transpose(2, 3)
                 _rows(of_value, part).copy_((dropped_BHML @ gradients).transpose(1, 2))
             return of_query.mul_(ctx.scale), of_key, of_value, None, None, None, None
 
     return PartByPart
+
+
+def _times(weights: Tensor, keeps: Tensor, *, in_place: bool) -> Tensor:
+    """Weights after dropout; in the memory of those before, if nobody remembers them."""
+    return weights.mul_(keeps) if in_place else weights * keeps
 
 
 Part = tuple[slice, slice]
