@@ -1,6 +1,8 @@
 """Operations on tensors that Keras does not offer on all three backends, or not as fast."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,9 @@ from unmask.backend.choice import current
 
 Tensor = Any
 """A tensor of whichever backend is in use, or a NumPy array."""
+
+_DRAWN_AT_ONCE = 1 << 19
+"""Numbers of which a thread draws at once whether dropout keeps them; the bits stay in its cache."""
 
 
 def linear(x: Tensor, kernel: Tensor, bias: Tensor) -> Tensor:
@@ -55,9 +60,25 @@ def kept(shape: tuple[int, ...], rate: float, seed: int, counter: int) -> Tensor
     """
     import torch
 
-    count = math.prod(shape)
-    bits = np.random.SFC64([seed, counter]).random_raw(-(-count // 4)).view(np.uint16)[:count]
-    return torch.from_numpy((bits >= round(rate * 65536)).view(np.uint8)).view(shape)
+    keeps, least = np.empty(math.prod(shape), bool), np.uint16(round(rate * 65536))
+
+    def fill(first: int) -> None:
+        part = keeps[first : first + _DRAWN_AT_ONCE]
+        raw = np.random.SFC64([seed, counter, first // _DRAWN_AT_ONCE]).random_raw(-(-len(part) // 4))
+        np.greater_equal(raw.view(np.uint16)[: len(part)], least, out=part)
+
+    firsts = range(0, len(keeps), _DRAWN_AT_ONCE)
+    if len(firsts) > 1:  # NumPy draws without Python's lock; which part a thread draws changes nothing
+        list(_threads(torch.get_num_threads()).map(fill, firsts))
+    else:
+        for first in firsts:
+            fill(first)
+    return torch.from_numpy(keeps.view(np.uint8)).view(shape)
+
+
+@cache
+def _threads(count: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(count, thread_name_prefix="dropout")
 
 
 def cross_entropy(logits_BPV: Tensor, targets_BP: Tensor) -> Tensor:
