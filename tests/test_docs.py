@@ -12,14 +12,15 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CHINESE = (ROOT / "README.zh-CN.md").read_text(encoding="utf-8")
 
 # Not run here, and why: make and pip are what CI itself runs; SRC and DEST are the reader's own folders, which
 # tests/cli/test_imports.py stands in for.
 NOT_RUN = ("make ", "pip ", "unmask import ")
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.S)
+def blocks(language, page=README):
+    return re.findall(rf"```{language}\n(.*?)```", page, flags=re.S)
 
 
 def test_the_python_of_the_readme_runs():
@@ -33,9 +34,9 @@ def test_the_python_of_the_readme_runs():
     assert [shape for shape in shapes if shape in promised] == promised
 
 
-def commands(needed=None):
+def commands(needed=None, page=README):
     """Those of the block that needs the reader's file, in order, or those that need none."""
-    for block in blocks("console"):
+    for block in blocks("console", page):
         if next((file for file in ("books/", "reviews.csv") if file in block), None) == needed:
             lines = (line.split("#")[0].strip() for line in block.splitlines())
             yield from (line for line in lines if line and not line.startswith(NOT_RUN))
@@ -54,15 +55,18 @@ def test_the_commands_of_the_readme_run(command):
     assert ran.stdout
 
 
-def test_the_way_from_plain_text_runs(tmp_path):
+@pytest.mark.parametrize("page", [README, CHINESE], ids=["English", "Chinese"])
+def test_the_way_from_plain_text_runs(tmp_path, page):
     """The commands as they stand, but for the time: half an hour becomes two steps. The books are made up."""
     draw = random.Random(0)
     syllables = [a + b for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "el", "or")]
     words = ["".join(draw.choices(syllables, k=draw.randint(1, 4))) for _ in range(12_000)]
+    if page is CHINESE:
+        words += [chr(draw.randrange(0x4E00, 0x4E00 + 4000)) + chr(0x4E00 + n) for n in range(4000)]
     lines = [" ".join(draw.choices(words, k=12)) + "." for _ in range(6000)]
     (tmp_path / "books").mkdir()
     (tmp_path / "books" / "one.txt").write_text("\n\n".join(lines), encoding="utf-8")
-    told = list(commands("books/"))
+    told = list(commands("books/", page))
     assert [command.split()[1] for command in told] == ["tokenizer", "corpus", "pretrain", "fill"]
     for command in told:
         ran = run_command(command.replace("--hours 0.5", "--steps 2"), cwd=tmp_path)
@@ -85,6 +89,7 @@ def test_the_way_from_a_csv_file_runs(tmp_path):
         lines = ["text,label", *(f"{text},{label}" for text, label in chosen)]
         (tmp_path / f"{name}.csv").write_text("\n".join(lines), encoding="utf-8")
     told = list(commands("reviews.csv"))
+    assert told == list(commands("reviews.csv", CHINESE))
     assert [command.split()[1] for command in told] == ["finetune", "evaluate", "predict"]
     for command in told:
         ran = run_command(command, cwd=tmp_path)
@@ -132,7 +137,7 @@ def test_every_deviation_is_held_by_a_test():
 
 
 def test_links_inside_the_repository():
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for page in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]:
         text = page.read_text(encoding="utf-8")
         for link in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
