@@ -306,7 +306,6 @@ def test_lora_is_saved_in_its_kernels(tmp_path):
     np.testing.assert_allclose(ops.convert_to_numpy(again(ids_BL)), expected, atol=1e-5)
 
 
-
 def test_a_distilbert_of_ours_opens_in_transformers(tmp_path):
     config = preset("bert", "tiny", vocab_size=40, n_segments=0).replace(family="distilbert")
     save_model(Bert(config, "classify", seed=0), None, tmp_path)

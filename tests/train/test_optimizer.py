@@ -35,7 +35,9 @@ def test_updates_follow_the_formula(decay, max_norm):
 
     def loss(arrays):
         # Linear, so that the gradient of every variable is known: scale · weights.
-        sums = [ops.sum(v.value * ops.convert_to_tensor(w)) for v, w in zip(model.trainable_variables, weights, strict=True)]
+        sums = [
+            ops.sum(v.value * ops.convert_to_tensor(w)) for v, w in zip(model.trainable_variables, weights, strict=True)
+        ]
         total = ops.sum(ops.stack(sums)) * arrays["scale"]
         return total, ops.stack([total])
 
