@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unmask.cli import completions
+
 if TYPE_CHECKING:
     from unmask.data.shards import Corpus
 
-app = typer.Typer(no_args_is_help=True, help="Build a corpus for pretraining from text, and look at it.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Build a corpus for pretraining from text, and look at it.",
+    epilog="Example: `unmask corpus build --tokenizer my-tokenizer --out my-corpus books/`",
+)
 
 
 class Form(Enum):
@@ -51,26 +57,37 @@ def build(
         str | None, typer.Option(help="The field or column that holds the text.", show_default="guessed")
     ] = None,
     held_out: Annotated[
-        float, typer.Option(help="The part that training never sees: a share, or a number of documents.", min=0)
+        float,
+        typer.Option(
+            min=0, metavar="SHARE", help="The part that training never sees: a share, or a number of documents."
+        ),
     ] = 0.01,
     near_duplicates: Annotated[
         float | None,
-        typer.Option(help="Leave out documents this like an earlier one, such as 0.8.", show_default="exact ones only"),
+        typer.Option(
+            metavar="SHARE",
+            help="Leave out documents this like an earlier one, such as 0.8.",
+            show_default="exact ones only",
+        ),
     ] = None,
     keep_duplicates: Annotated[bool, typer.Option("--keep-duplicates", help="Keep documents that are equal.")] = False,
     normalize: Annotated[Form, typer.Option(help="Unicode's form, spaces and line ends; none: as it is.")] = Form.nfc,
     encoding: Annotated[str, typer.Option(help="Of text files, such as gb18030.")] = "utf-8",
     encoding_errors: Annotated[
-        Errors, typer.Option(help="Bytes that are not of the encoding: replace and count them, or refuse the file.")
+        Errors, typer.Option(help="Broken bytes: replace and count them, or refuse the file.")
     ] = Errors.replace,
     quotes: Annotated[bool, typer.Option("--quotes/--no-quotes", help="Whether CSV and TSV quote fields.")] = True,
     segmenter: Annotated[
-        str, typer.Option(help="Cuts Chinese into words: auto, rjieba, jieba, none or module:function.")
+        str,
+        typer.Option(
+            help="Cuts Chinese into words: auto, rjieba, jieba, none or module:function.",
+            autocompletion=completions.segmenters,
+        ),
     ] = "auto",
-    shard_tokens: Annotated[int, typer.Option(help="Tokens in a shard.", min=1)] = 1 << 24,
+    shard_tokens: Annotated[int, typer.Option(min=1, metavar="N", help="Tokens in a shard.")] = 1 << 24,
     seed: Annotated[int, typer.Option(help="Chooses the held-out documents.")] = 0,
     workers: Annotated[
-        int | None, typer.Option(help="Processes that tokenize.", min=1, show_default="one a core")
+        int | None, typer.Option(min=1, metavar="N", help="Processes that tokenize.", show_default="one a core")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from unmask.cli import options
 from unmask.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,10 +24,8 @@ def fill(
         typer.Argument(metavar="TEXT…", help="Texts with `<mask>` or `[MASK]` in them; else one a line from stdin."),
     ] = None,
     top_k: Annotated[int, typer.Option(help="How many candidates for each mask.")] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")] = False,
-    backend: Annotated[
-        str | None, typer.Option(help="torch, jax or tensorflow.", show_default="the best there")
-    ] = None,
+    as_json: options.AsJson = False,
+    backend: options.Backend = None,
 ) -> None:
     """Fill masks with the likeliest tokens. Each mask is predicted as if it were alone.
 

@@ -7,40 +7,81 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unmask.cli import options
+from unmask.cli import completions, options
 
 if TYPE_CHECKING:
     from unmask.train.labelled import Data
 
+_LEARNING = "How it learns"
+
 
 def finetune(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="classify, regress, tag, read or choose.")],
+    task: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK", help="classify, regress, tag, read or choose.", autocompletion=completions.tasks
+        ),
+    ],
     model: Annotated[str, typer.Option(metavar="SOURCE", help="A folder, hf:owner/name or py:package/path.")],
     train: Annotated[str, typer.Option(metavar="FILE", help="Labelled examples; also hf:name or tfds:name.")],
     out: Annotated[Path, typer.Option(help="The run's folder; at its end a Hugging Face folder.")],
     dev: Annotated[
         str | None, typer.Option(metavar="FILE", help="Examples to choose the best epoch by; else a part is held out.")
     ] = None,
-    epochs: Annotated[float | None, typer.Option(help="Times through the data.", show_default="3 to 10")] = None,
-    batch_size: Annotated[int, typer.Option(help="Examples that one update learns from.")] = 32,
-    peak_rate: Annotated[
-        float | None, typer.Option(help="The highest learning rate.", show_default="by the model's width")
+    dev_share: Annotated[float, typer.Option(help="How much is held out where there is no --dev.")] = 0.1,
+    multi_label: Annotated[bool, typer.Option("--multi-label", help="Any number of labels for a text.")] = False,
+    scheme: Annotated[
+        str | None,
+        typer.Option(help="IOB1, IOB2, IOBES, BILOU or plain, for `tag`.", autocompletion=completions.schemes),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Decides new weights, order and dropout.")] = 0,
-    seeds: Annotated[int, typer.Option(min=1, help="Train so many times; keep the best, tell mean and spread.")] = 1,
-    patience: Annotated[int, typer.Option(help="Stop after so many looks without a better one.")] = 3,
+    epochs: Annotated[
+        float | None,
+        typer.Option(help="Times through the data.", show_default="3 to 10", rich_help_panel=_LEARNING),
+    ] = None,
+    batch_size: Annotated[
+        int, typer.Option(help="Examples that one update learns from.", rich_help_panel=_LEARNING)
+    ] = 32,
+    peak_rate: Annotated[
+        float | None,
+        typer.Option(help="The highest learning rate.", show_default="by the model's width", rich_help_panel=_LEARNING),
+    ] = None,
+    class_weights: Annotated[
+        bool, typer.Option("--class-weights", help="Rare classes count like others.", rich_help_panel=_LEARNING)
+    ] = False,
+    freeze: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Embeddings and the N lowest layers stay as they are.", rich_help_panel=_LEARNING
+        ),
+    ] = None,
+    lora: Annotated[
+        int | None,
+        typer.Option(metavar="RANK", help="Train thin matrices only (LoRA).", rich_help_panel=_LEARNING),
+    ] = None,
+    patience: Annotated[
+        int,
+        typer.Option(metavar="N", help="Stop after N looks without a better one.", rich_help_panel=_LEARNING),
+    ] = 3,
+    seed: Annotated[int, typer.Option(help="Decides new weights, order and dropout.", rich_help_panel=_LEARNING)] = 0,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Train N times; keep the best, tell mean and spread.", rich_help_panel=_LEARNING
+        ),
+    ] = 1,
+    precision: Annotated[
+        str,
+        typer.Option(
+            help="float32 or mixed_bfloat16.",
+            rich_help_panel=_LEARNING,
+            autocompletion=completions.of_recipe("precision"),
+        ),
+    ] = "float32",
+    save_every: Annotated[
+        int, typer.Option(metavar="STEPS", help="Steps between two saved states.", rich_help_panel=_LEARNING)
+    ] = 200,
     max_length: options.MaxLength = None,
     stride: options.Stride = None,
-    multi_label: Annotated[bool, typer.Option("--multi-label", help="Any number of labels for a text.")] = False,
-    class_weights: Annotated[bool, typer.Option("--class-weights", help="Rare classes count like others.")] = False,
-    scheme: Annotated[str | None, typer.Option(help="IOB1, IOB2, IOBES, BILOU or plain, for `tag`.")] = None,
-    freeze: Annotated[
-        int | None, typer.Option(help="Embeddings and so many of the lowest layers stay as they are.")
-    ] = None,
-    lora: Annotated[int | None, typer.Option(metavar="RANK", help="Train thin matrices only (LoRA).")] = None,
-    dev_share: Annotated[float, typer.Option(help="How much is held out where there is no --dev.")] = 0.1,
-    precision: Annotated[str, typer.Option(help="float32 or mixed_bfloat16.")] = "float32",
-    save_every: Annotated[int, typer.Option(metavar="STEPS", help="Steps between two saved states.")] = 200,
     text: options.Text = None,
     pair: options.Pair = None,
     label: options.Label = None,

@@ -8,7 +8,11 @@ import typer
 if TYPE_CHECKING:
     from unmask.checkpoint.imported import Imported
 
-app = typer.Typer(no_args_is_help=True, help="Turn an older checkpoint into a Hugging Face folder.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Turn an older checkpoint into a Hugging Face folder.",
+    epilog="Example: `unmask import google-bert uncased_L-12_H-768_A-12 my-bert`",
+)
 
 Destination = Annotated[Path, typer.Argument(metavar="DEST", help="The folder to write: a new or an empty one.")]
 

@@ -4,11 +4,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unmask.cli import completions
+
 if TYPE_CHECKING:
     from unmask.data.readers import Reading
 
 _COLUMNS = "Which column is which (guessed, and said, if not given)"
 _FILES = "How files are read"
+_TEXTS = "How long texts are read"
 
 
 def _column(name: str, what: str) -> Any:
@@ -29,23 +32,37 @@ Answers = Annotated[str | None, _column("answers", "The answers, for `read`.")]
 Choices = Annotated[str | None, _column("choices", "A list of choices, or several columns: `a,b,c`.")]
 
 Kind = Annotated[
-    str | None, typer.Option(help="csv, tsv, jsonl, json, parquet, conll, squad, text …", rich_help_panel=_FILES)
+    str | None,
+    typer.Option(
+        help="csv, tsv, jsonl, json, parquet, conll, squad, text …",
+        rich_help_panel=_FILES,
+        autocompletion=completions.kinds_of_files,
+    ),
 ]
 Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
-        help="Whether the first row names the columns; else they are 1, 2 …",
+        help="Whether the first row names the columns, else 1, 2 …",
         rich_help_panel=_FILES,
     ),
 ]
 Quotes = Annotated[bool | None, typer.Option("--quotes/--no-quotes", help="Quoted fields.", rich_help_panel=_FILES)]
 Encoding = Annotated[str, typer.Option(help="Such as utf-8, gb18030, latin-1.", rich_help_panel=_FILES)]
-MaxLength = Annotated[int | None, typer.Option(min=1, help="Tokens that are read of a text at once.")]
-Stride = Annotated[
-    int | None, typer.Option(min=0, help="Read longer texts in windows that share so many tokens, instead of cutting.")
+MaxLength = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Tokens that are read of a text at once.", rich_help_panel=_TEXTS),
 ]
-Backend = Annotated[str | None, typer.Option(help="torch, jax or tensorflow.", show_default="the best there")]
+Stride = Annotated[
+    int | None,
+    typer.Option(
+        min=0, metavar="N", help="Read longer texts in windows that share N tokens; else cut.", rich_help_panel=_TEXTS
+    ),
+]
+Backend = Annotated[
+    str | None,
+    typer.Option(help="torch, jax or tensorflow.", show_default="the best there", autocompletion=completions.backends),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 

@@ -8,41 +8,74 @@ from typing import Annotated, Any
 
 import typer
 
+from unmask.cli import completions, options
 from unmask.errors import UserError
 
 Text = str | None
+_DATA = "What it learns from"
+_LEARNING = "How it learns"
+
+
+def _key(name: str, what: str, panel: str) -> Any:
+    """An option that is a key of a recipe with few values."""
+    return typer.Option(help=what, rich_help_panel=panel, autocompletion=completions.of_recipe(name))
 
 
 def pretrain(
     corpus: Annotated[Path, typer.Option(help="A corpus that `unmask corpus build` wrote.")],
     out: Annotated[Path, typer.Option(help="The run's folder; at its end a Hugging Face folder.")],
     config: Annotated[
-        str, typer.Option(metavar="RECIPE", help="A recipe of ours (see above) or a TOML file; options override it.")
+        str,
+        typer.Option(
+            metavar="RECIPE",
+            help="A recipe of ours (see above) or a TOML file; options override it.",
+            autocompletion=completions.recipes,
+        ),
     ] = "roberta-mini",
-    size: Annotated[Text, typer.Option(help="tiny, mini, small, base or large.")] = None,
-    model: Annotated[Text, typer.Option(metavar="SOURCE", help="Go on from this model (domain adaptation).")] = None,
-    objective: Annotated[Text, typer.Option(help="mlm, or mlm+nsp: with next-sentence prediction.")] = None,
-    input_format: Annotated[
-        Text,
-        typer.Option(help="full-sentences, doc-sentences, segment-pair, sentence-pair or packed-documents."),
+    size: Annotated[
+        Text, typer.Option(help="tiny, mini, small, base or large.", autocompletion=completions.of_recipe("size"))
     ] = None,
-    masking: Annotated[Text, typer.Option(help="dynamic, or static: ten masks in turn.")] = None,
-    mask_unit: Annotated[Text, typer.Option(help="token, word (whole words) or span.")] = None,
-    mask_share: Annotated[float | None, typer.Option(help="The share of tokens to predict.")] = None,
-    length: Annotated[int | None, typer.Option(help="Tokens of a block.")] = None,
-    steps: Annotated[int | None, typer.Option(help="How long: updates, or …")] = None,
-    epochs: Annotated[float | None, typer.Option(help="… times through the corpus, or …")] = None,
-    hours: Annotated[float | None, typer.Option(help="… hours.")] = None,
-    batch_tokens: Annotated[int | None, typer.Option(help="Tokens that one update learns from.")] = None,
-    peak_rate: Annotated[float | None, typer.Option(help="The highest learning rate.")] = None,
-    precision: Annotated[Text, typer.Option(help="float32 or mixed_bfloat16.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Decides weights, order, masks and dropout.")] = None,
-    save_every: Annotated[int | None, typer.Option(metavar="STEPS", help="Steps between two saved states.")] = None,
+    model: Annotated[Text, typer.Option(metavar="SOURCE", help="Go on from this model (domain adaptation).")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other key of a recipe.")
     ] = None,
-    workers: Annotated[int, typer.Option(help="Threads that prepare batches; never changes the result.", min=0)] = 2,
-    backend: Annotated[Text, typer.Option(help="torch, jax or tensorflow.")] = None,
+    objective: Annotated[Text, _key("objective", "mlm, or mlm+nsp: with next-sentence prediction.", _DATA)] = None,
+    input_format: Annotated[
+        Text,
+        _key("input_format", "full-sentences, doc-sentences, segment-pair, sentence-pair or packed-documents.", _DATA),
+    ] = None,
+    masking: Annotated[Text, _key("masking", "dynamic, or static: ten masks in turn.", _DATA)] = None,
+    mask_unit: Annotated[Text, _key("mask_unit", "token, word (whole words) or span.", _DATA)] = None,
+    mask_share: Annotated[
+        float | None, typer.Option(help="The share of tokens to predict.", rich_help_panel=_DATA)
+    ] = None,
+    length: Annotated[int | None, typer.Option(help="Tokens of a block.", rich_help_panel=_DATA)] = None,
+    steps: Annotated[int | None, typer.Option(help="How long: updates, or …", rich_help_panel=_LEARNING)] = None,
+    epochs: Annotated[
+        float | None, typer.Option(help="… times through the corpus, or …", rich_help_panel=_LEARNING)
+    ] = None,
+    hours: Annotated[float | None, typer.Option(help="… hours.", rich_help_panel=_LEARNING)] = None,
+    batch_tokens: Annotated[
+        int | None, typer.Option(help="Tokens that one update learns from.", rich_help_panel=_LEARNING)
+    ] = None,
+    peak_rate: Annotated[
+        float | None, typer.Option(help="The highest learning rate.", rich_help_panel=_LEARNING)
+    ] = None,
+    precision: Annotated[Text, _key("precision", "float32 or mixed_bfloat16.", _LEARNING)] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Decides weights, order, masks and dropout.", rich_help_panel=_LEARNING)
+    ] = None,
+    save_every: Annotated[
+        int | None,
+        typer.Option(metavar="STEPS", help="Steps between two saved states.", rich_help_panel=_LEARNING),
+    ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Threads that prepare batches, to the same result.", rich_help_panel=_LEARNING
+        ),
+    ] = 2,
+    backend: options.Backend = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the final figures as JSON.")] = False,
 ) -> None:
     """Pretrain RoBERTa or BERT. The same command again goes on where it stopped, bit by bit.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from unmask.cli import completions
 from unmask.errors import UserError
 
 if TYPE_CHECKING:
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
     from unmask.data.decode import Seen
     from unmask.text.train import Trained
 
-app = typer.Typer(no_args_is_help=True, help="Train a tokenizer.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Train a tokenizer.",
+    epilog="Example: `unmask tokenizer train --kind bpe --vocab-size 8000 --out my-tokenizer books/`",
+)
 
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
@@ -26,7 +31,13 @@ def train(
         list[str],
         typer.Argument(metavar="FILES…", help="Files, folders, globs, - for standard input, or hf:owner/name."),
     ],
-    kind: Annotated[str, typer.Option(help="bpe as RoBERTa's, wordpiece as BERT's, or unigram as XLM-R's.")],
+    kind: Annotated[
+        str,
+        typer.Option(
+            help="bpe as RoBERTa's, wordpiece as BERT's, or unigram as XLM-R's.",
+            autocompletion=completions.kinds_of_tokenizers,
+        ),
+    ],
     vocab_size: Annotated[int, typer.Option(metavar="N", help="Ids, special tokens among them.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write: a new or an empty one.")],
     cased: Annotated[
