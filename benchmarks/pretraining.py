@@ -3,7 +3,9 @@
 Both sides get the same blocks (full sentences of the Gutenberg books, special tokens included), the same configuration
 (dropout 0.1 everywhere, unless --dropout), the same number of tokens an update and of threads, AdamW and clipping, and
 mask 15 % as they go: ours with `unmask.data.batches`, theirs with `DataCollatorForLanguageModeling` on ready tensors.
-Ours computes the vocabulary, and the last layer, at masked positions only; theirs everywhere.
+Ours computes the vocabulary, and the last layer, at masked positions only; theirs everywhere. Ours adds up an update's
+gradients in pieces of --piece-tokens, as `unmask pretrain` does by itself; theirs runs twice: with the batch in one
+piece, as its Trainer does unless told otherwise, and in pieces that its user has chosen well (--their-piece-tokens).
 
 The share of the machine's matrix-multiply speed counts the multiplications that each side does (forward and twice that
 backward) against square products of 1,024 in the same process.
@@ -64,9 +66,9 @@ class Ours:
 
 
 class Transformers:
-    """What its users write, or its Trainer does, without the bookkeeping."""
+    """What its users write, or its Trainer does, without the bookkeeping; gradients are added up over pieces."""
 
-    def __init__(self, ours: Ours, folder: Path):
+    def __init__(self, ours: Ours, folder: Path, pieces: int = 1):
         from transformers import AutoTokenizer, DataCollatorForLanguageModeling, RobertaConfig, RobertaForMaskedLM
 
         config, batches = ours.trainer.model.config, ours.trainer.batches
@@ -90,12 +92,14 @@ class Transformers:
         for index in order[: 40 * batches.size]:
             ids = blocks.batch(0, [index], blocks.row_length(0, int(index))).ids_BL[0]
             self.rows.append({"input_ids": torch.from_numpy(ids.astype(np.int64))})
-        self.size, self.number = batches.size, 0
+        self.size, self.pieces, self.number = batches.size, pieces, 0
 
     def step(self) -> None:
         first = self.number * self.size % (len(self.rows) - self.size + 1)
-        batch = self.collator(self.rows[first : first + self.size])
-        self.model(**batch).loss.backward()
+        each = self.size // self.pieces
+        for start in range(first, first + self.size, each):
+            batch = self.collator(self.rows[start : start + each])
+            (self.model(**batch).loss / self.pieces).backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
         self.optimizer.zero_grad()
@@ -140,25 +144,28 @@ def compare(name: str, data: Path, scratch: Path, options: argparse.Namespace) -
     )
     corpus = corpus_with(vocabulary, data, scratch)
     ours = Ours(corpus, recipe)
-    theirs = Transformers(ours, corpus.folder)
+    steps = {"unmask": ours.step, "transformers": Transformers(ours, corpus.folder).step}
+    pieces = options.batch_tokens // options.their_piece_tokens
+    if pieces > 1:
+        steps[f"its pieces of {options.their_piece_tokens:,}"] = Transformers(ours, corpus.folder, pieces).step
     speed = matrix_speed()
-    seconds = take_turns({"unmask": ours.step, "transformers": theirs.step}, rounds=options.rounds)
+    seconds = take_turns(steps, rounds=options.rounds)
     tokens = ours.trainer.batches.size * ours.trainer.batches.blocks.mean_length
     print(f"\n{name}, {tokens:,.0f} tokens an update, length {options.length}, dropout {options.dropout}")
-    print(f"{'':14}{'tokens/s':>10}{'share of matrix speed':>24}")
-    for side, everywhere in (("unmask", False), ("transformers", True)):
+    print(f"{'':22}{'tokens/s':>10}{'share of matrix speed':>24}{'ours is':>12}")
+    for side in steps:
         per_second = tokens / statistics.median(seconds[side])
-        share = per_second * multiplications(recipe, vocabulary, everywhere=everywhere) / speed
-        print(f"{side:14}{per_second:>10,.0f}{share:>23.0%}")
-    print(f"{1 / ratio(seconds['unmask'], seconds['transformers']):.2f} × (median over {options.rounds} rounds)")
+        share = per_second * multiplications(recipe, vocabulary, everywhere=side != "unmask") / speed
+        print(f"{side:22}{per_second:>10,.0f}{share:>23.0%}{1 / ratio(seconds['unmask'], seconds[side]):>10.2f} ×")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--length", type=int, default=512)
-    parser.add_argument("--batch-tokens", type=int, default=4096)
+    parser.add_argument("--batch-tokens", type=int, default=32768)
     parser.add_argument("--piece-tokens", type=int, default=4096)
+    parser.add_argument("--their-piece-tokens", type=int, default=8192)
     parser.add_argument("--dropout", type=float, default=0.1, help="everywhere; our small recipes have 0")
     parser.add_argument("--only", type=int, choices=range(len(SHAPES)), help="one shape alone")
     options = parser.parse_args()
