@@ -4,6 +4,9 @@ import os
 import sys
 from pathlib import Path
 
+from pygments.lexers.shell import BashLexer
+from pygments.lexers.special import TextLexer
+
 os.environ.setdefault("KERAS_BACKEND", "torch")  # autodoc imports the model, and with it Keras
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
@@ -19,6 +22,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "command_line",
+    "keras_signatures",
     "mathml",
     "pages_of_the_root",
     "two_languages",
@@ -31,8 +35,7 @@ myst_heading_anchors = 3
 default_role = "code"  # docstrings put names between single backticks, as Markdown does
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-autodoc_class_signature = "separated"
-autodoc_default_options = {"members": True, "exclude-members": "__init__, __new__"}
+autodoc_default_options = {"members": True, "exclude-members": "build"}
 python_maximum_signature_line_length = 100
 
 html_theme = "furo"
@@ -48,3 +51,9 @@ html_theme_options = {
     },
 }
 linkcheck_timeout = 20
+
+
+def setup(app):
+    """Commands are shown as a shell's input, since no block of ours has a prompt or output; CSV is plain text."""
+    app.add_lexer("console", BashLexer)
+    app.add_lexer("csv", TextLexer)

@@ -97,7 +97,7 @@ def _block(info, code, guide, line):
     language, reason = said["language"], said["reason"]
     if language in WOULD_ESCAPE:
         raise GuideError(f"{guide}:{line - 1}: write python or console instead of {language}, so that it is run.")
-    if said["no_run"] and len(reason or "") < 6:
+    if said["no_run"] and len(reason or "") < 4:
         raise GuideError(f"{guide}:{line - 1}: no-run needs its reason: `no-run: why`.")
     if said["backend"] and said["backend"] not in BACKENDS:
         raise GuideError(f"{guide}:{line - 1}: there is no backend {said['backend']!r}.")

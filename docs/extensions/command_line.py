@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pygments.lexers.shell import BashLexer
 from sphinx.application import Sphinx
 
 PAGE = Path("generated") / "command-line.md"
@@ -29,7 +28,6 @@ def tidied(text: str) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Commands are shown as a shell's input, since no block of ours has a prompt or output."""
-    app.add_lexer("console", BashLexer)
+    """Before anything is read."""
     app.connect("builder-inited", write_page, priority=100)
     return {"parallel_read_safe": True}
