@@ -22,9 +22,9 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "command_line",
-    "keras_signatures",
     "mathml",
     "pages_of_the_root",
+    "signatures",
     "two_languages",
 ]
 exclude_patterns = ["figures", "extensions", "generated/command-line.md"]
