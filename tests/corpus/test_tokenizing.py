@@ -89,3 +89,18 @@ def test_workers_end_with_a_parent_that_was_killed(tmp_path):
     parent.stdout.close()
     _, alive = psutil.wait_procs(workers, timeout=60)
     assert alive == []
+
+
+def test_a_script_that_each_worker_would_run_again_is_told_so(tmp_path):
+    """Without `if __name__ == "__main__"` a worker dies as it begins; more than a pipe holds must not be on its way."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        from unmask.corpus.tokenizing import Batch, Recipe, tokenized
+        recipe = Recipe("x" * 1_000_000, {}, "none", False)
+        list(tokenized((Batch(["x"], [], [], [], {}, {}) for _ in range(9)), recipe, 2, 1))
+        """)
+    )
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 1
+    assert "must stand below `if __name__" in ran.stderr

@@ -2,8 +2,10 @@
 
 import multiprocessing
 import os
+import pickle
 import re
 import signal
+import tempfile
 import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
@@ -12,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -185,15 +188,20 @@ def tokenized(batches: Iterator[Batch], recipe: Recipe, workers: int, room: int)
             yield batch, tokenize(texts)
         return
     context = multiprocessing.get_context("spawn")  # a fork would copy the locks of other threads as they are
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(recipe,))
-    try:
-        yield from _in_order(batches, pool, room)
-    except BrokenProcessPool:
-        raise UserError(
-            "A worker died, most likely of too little memory; run the same command again with fewer --workers."
-        ) from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    with tempfile.TemporaryDirectory() as folder:
+        # In a file: a worker that dies before it has read a large argument leaves Python writing to it for ever.
+        path = Path(folder) / "recipe"
+        path.write_bytes(pickle.dumps(recipe))
+        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(path,))
+        try:
+            yield from _in_order(batches, pool, room)
+        except BrokenProcessPool:
+            raise UserError(
+                "A worker died, most likely of too little memory: try fewer --workers; in a script of your own, the "
+                'call must stand below `if __name__ == "__main__":`, since each worker reads the script.'
+            ) from None
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _in_order(batches: Iterator[Batch], pool: ProcessPoolExecutor, room: int) -> Iterator[tuple[Batch, Tokenized]]:
@@ -230,14 +238,14 @@ def _without_signals() -> Iterator[None]:
 _worker: BatchTokenizer | None = None
 
 
-def _start(recipe: Recipe) -> None:
+def _start(recipe: Path) -> None:
     """A worker's beginning."""
     global _worker  # noqa: PLW0603  (a process of the pool has no other place for it)
     for number in (signal.SIGINT, signal.SIGTERM):  # both may reach all processes; the first one decides
         signal.signal(number, signal.SIG_IGN)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _worker = BatchTokenizer(recipe)
+    _worker = BatchTokenizer(pickle.loads(recipe.read_bytes()))
 
 
 def _end_with_parent() -> None:
