@@ -1,6 +1,7 @@
 """The site builds without a warning, so without a link that leads nowhere, and every page is in it."""
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -61,11 +62,19 @@ def test_the_reference_comes_from_docstrings(site):
         assert f"unmask {verb}" in commands
 
 
-def test_formulas_need_no_network(site):
-    pages = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.html"))
-    assert "mathjax" not in pages.lower()
+def test_pages_need_no_network(site):
+    """Neither scripts nor styles nor fonts from elsewhere; formulas are MathML."""
+    for path in site.rglob("*.html"):
+        assert not re.search(r'<(script|link|img)[^>]+(src|href)="(https?:)?//', path.read_text(encoding="utf-8")), path
     if "\\sqrt" in (DOCS / "en" / "attention.md").read_text(encoding="utf-8"):
         assert "<msqrt>" in read(site, "en/attention")
+
+
+def test_chinese_words_can_be_searched(site):
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    words = json.loads(index[index.index("{") : index.rindex("}") + 1])["terms"]
+    for word in ("注意", "分类", "微调", "attent"):
+        assert word in words
 
 
 def test_pages_of_the_root(site):
