@@ -13,6 +13,7 @@ import pytest
 import small_tasks
 import unmask
 from unmask import UserError, backend, predict_file
+from unmask.data.readers import Reading
 from unmask.predict_file import predict_file as run
 
 pytestmark = pytest.mark.backend
@@ -189,6 +190,16 @@ def test_any_columns_of_objects_come_through(tuned, tmp_path):
     run(tuned.predictor("classify"), str(tmp_path / "in.jsonl"), tmp_path / "out.jsonl")
     found = rows_of(tmp_path / "out.jsonl")
     assert [{name: row[name] for name in ("text", "meta", "n")} for row in found] == rows
+
+
+@pytest.mark.parametrize(("mark", "encoding"), [(b"\xef\xbb\xbf", "utf-8"), (b"", "utf-16"), (b"", "utf-8")])
+def test_a_file_of_excel_gets_one_that_excel_reads(tuned, tmp_path, mark, encoding):
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_bytes(mark + "text,数\nthe film was superb,一\n".encode(encoding))
+    run(tuned.predictor("classify"), str(source), output, reading=Reading(encoding=encoding))
+    marked = bool(mark) or encoding == "utf-16"
+    assert output.read_bytes().startswith(b"\xef\xbb\xbf") == marked
+    assert output.read_text(encoding="utf-8-sig").startswith("text,数,prediction")
 
 
 def test_standard_input_is_never_the_same_again():

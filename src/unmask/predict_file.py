@@ -1,5 +1,6 @@
 """Prediction for a file: read, answered and written in parts, in the order and with the columns of the input."""
 
+import codecs
 import hashlib
 import json
 import logging
@@ -53,7 +54,7 @@ def predict_file(
     names = free_names(answer_names(predictor), records.names)
     work: dict[str, Any] = {"input": _fingerprint(source), "model": model_fingerprint(predictor), "length": max_length}
     work |= {"columns": columns, "reading": asdict(reading or Reading()), "stride": stride}
-    with RowWriter(path, [*records.names, *names.values()], work) as writer:
+    with RowWriter(path, [*records.names, *names.values()], work, marked=_is_marked(given)) as writer:
         if writer.n_rows:
             log.info("%s rows are written already; going on after them.", f"{writer.n_rows:,}")
         rows = islice(records, writer.n_rows, None)
@@ -66,6 +67,14 @@ def predict_file(
                 )
                 progress.advance(len(part))
         return writer.n_rows
+
+
+def _is_marked(path: Path) -> bool:
+    """Whether a file begins with a byte order mark, as Excel's do; what is written for it then does so too."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4).startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
 def _fingerprint(source: str) -> str:

@@ -1,5 +1,6 @@
 """Writing rows beside those that were read: CSV, TSV or JSON lines, whole at the end, and going on after a stop."""
 
+import codecs
 import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,9 +24,10 @@ class RowWriter:
         path: of the file; its ending says of which kind it is.
         names: of the columns.
         work: what makes this work another one, such as its input and its model; plain JSON.
+        marked: whether a table begins with a byte order mark, without which Excel takes UTF-8 for something else.
     """
 
-    def __init__(self, path: Path, names: Sequence[str], work: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, names: Sequence[str], work: Mapping[str, Any], *, marked: bool = False) -> None:
         if path.suffix.lower() not in KINDS:
             raise UserError(f"{path.name}: rows are written as {', '.join(KINDS)}; choose one of these endings.")
         if path.is_dir():
@@ -39,6 +41,7 @@ class RowWriter:
         self.file.truncate(size)
         self.file.seek(size)
         if not size and self.kind != "jsonl":
+            self.file.write(codecs.BOM_UTF8 if marked else b"")
             self._csv([self.names])
 
     def _before(self) -> tuple[int, int]:
