@@ -236,6 +236,7 @@ def test_vectors_are_those_of_transformers(tuned):
                 np.testing.assert_allclose(vector, pooled(theirs(ids).last_hidden_state[0].numpy()), atol=1e-4)
     np.testing.assert_array_equal(predictor.embed(texts), predictor.embed(texts, pooling="mean"))
     assert predictor.embed([]).shape == (0, 64)
+    np.testing.assert_array_equal(predictor.embed(texts[0]), predictor.embed([texts[0]])[0])
     with pytest.raises(UserError, match="pooling is 'max'; it may be 'mean' or 'first'"):
         predictor.embed(texts, pooling="max")
 

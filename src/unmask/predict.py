@@ -159,14 +159,17 @@ class Predictor:
         columns = {name: name for name in values}
         return self.predict([Record(values, "The question")], columns, task="choose", **options)[0]
 
-    def embed(self, texts: Sequence[str], *, pooling: str | None = None) -> np.ndarray:
-        """A vector for each text: the mean of its tokens' hidden states, or the first token's (`pooling="first"`).
+    def embed(self, texts: str | Sequence[str], *, pooling: str | None = None) -> np.ndarray:
+        """A vector for a text, or one for each of several.
 
-        A folder of sentence-transformers says which of the two; texts that are too long are cut, which is logged.
+        It is the mean of the tokens' hidden states, or the first token's (`pooling="first"`); a folder of
+        sentence-transformers says which of the two. Texts that are too long are cut, which is logged.
         """
         pooling = pooling or self.settings.get("pooling", "mean")
         if pooling not in ("mean", "first"):
             raise UserError(f"pooling is {pooling!r}; it may be 'mean' or 'first'.")
+        if isinstance(texts, str):
+            return np.asarray(self.embed([texts], pooling=pooling)[0])
         _check_texts("Texts", texts)
         examples = [TextExample(text, None, None, f"text {n}") for n, text in enumerate(texts, start=1)]
         window = Window(min(self.model.config.max_positions, _USUAL_LENGTH))
@@ -227,6 +230,8 @@ class Predictor:
         """For each role of the task the column: as was said, as in training, or guessed."""
         task = self.task_for(None)
         trained = as_trained(self.settings.get("columns", {}), records.names)
+        if said.get("spans") is not None:  # in place of the tags that the training data had
+            trained = {role: column for role, column in trained.items() if role not in ("tokens", "tags")}
         wanted = {**trained, **{role: column for role, column in said.items() if column is not None}}
         return choose_columns(task.name, records.names, records.sample, wanted, say=log.info, labelled=labelled)
 

@@ -119,6 +119,12 @@ def test_examples_without_text_are_left_out_and_told(caplog):
     assert "1 examples have no text and are left out; the first is x.csv, line 3." in caplog.text
 
 
+def test_empty_texts_are_answered_and_told(caplog):
+    examples = [TextExample("cat", None, None, "line 1"), TextExample(" ", None, None, "line 2")]
+    assert len(sequences_of(examples, tiny_tokenizers.bert(), Window(8))) == 2
+    assert "1 of 2 texts are empty (the first: line 2)" in caplog.text
+
+
 def test_texts_of_records():
     record = Record({"a": "one", "b": None, "c": 5, "d": ["x"]}, "x.csv, line 2")
     assert texts_of(record, {"text": "a"}) == ("one", None)

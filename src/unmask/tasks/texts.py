@@ -48,10 +48,14 @@ def without_empty(examples: Iterable[TextExample]) -> list[TextExample]:
     kept: list[TextExample] = []
     empty: list[TextExample] = []
     for example in examples:
-        (kept if example.text.strip() or (example.pair or "").strip() else empty).append(example)
+        (empty if _is_empty(example) else kept).append(example)
     if empty:
         log.warning("%d examples have no text and are left out; the first is %s.", len(empty), empty[0].place)
     return kept
+
+
+def _is_empty(example: TextExample) -> bool:
+    return not (example.text.strip() or (example.pair or "").strip())
 
 
 def sequences_of(examples: Listed[TextExample], tokenizer: Tokenizer, window: Window) -> list[list[Sequence]]:
@@ -82,6 +86,12 @@ def sequences_of(examples: Listed[TextExample], tokenizer: Tokenizer, window: Wi
                 [frame.around(*first, last[a:b]) for a, b in cut(len(last), room - sum(map(len, first)), window.stride)]
             )
     _tell(examples, encoded, too_long, window)
+    empty = [example for example in examples if _is_empty(example)]
+    if empty:
+        log.warning(
+            "%d of %d texts are empty (the first: %s); what the model says of them means nothing.",
+            *(len(empty), len(examples), empty[0].place),
+        )
     if squeezed and frame and window.stride is not None:
         log.warning(
             "%d of %d first texts of pairs are longer than %d tokens and were cut (the first: %s); windows move over "
