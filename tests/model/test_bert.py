@@ -118,6 +118,13 @@ def test_evaluation_is_deterministic_and_training_drops_out(tiny):
     assert not np.array_equal(once, first)
 
 
+@pytest.mark.skipif(backend.current() != "torch", reason="only PyTorch has modules")
+def test_a_module_around_it_has_its_parameters(tiny):
+    model = Bert(tiny, "classify", seed=0)
+    parameters = {id(parameter) for parameter in torch.nn.Sequential(model).parameters()}
+    assert {id(variable.value) for variable in model.trainable_variables} <= parameters
+
+
 def test_dropout_depends_on_the_seed_alone(tiny):
     ids, _, _ = hf_models.texts(1)
     runs = [ops.convert_to_numpy(Bert(tiny, "mlm", seed=seed)(ids, training=True)) for seed in (3, 3, 4)]

@@ -47,6 +47,7 @@ def filled_with(weights: Weights, model: keras.Model) -> Iterator[None]:
                 variable._initializer = _Value(values[variable.path], failed, by_columns=by_columns)
     if failed:
         raise failed[0]
+    model._post_build()  # only now have the variables values, which PyTorch then finds in a module around the model
 
 
 class _Value:
