@@ -69,13 +69,15 @@ def evaluate(
     answers = task.answers(examples, units, outputs)
     statistic = task.statistic(examples, answers)
     sections, errors, score = _shown(task, examples, answers)
+    with Progress("intervals", samples, "samples") as progress:
+        between = intervals(len(examples), statistic, seed=seed, samples=samples, done=progress.advance)
     return Evaluation(
         task.name,
         predictor.name,
         data,
         len(examples),
         of_all(len(examples), statistic),
-        intervals(len(examples), statistic, seed=seed, samples=samples),
+        between,
         task.metric,
         sections,
         errors,

@@ -18,7 +18,13 @@ def of_all(n: int, statistic: Statistic) -> dict[str, float]:
 
 
 def intervals(
-    n: int, statistic: Statistic, *, seed: int, samples: int = 1000, level: float = 0.95
+    n: int,
+    statistic: Statistic,
+    *,
+    seed: int,
+    samples: int = 1000,
+    level: float = 0.95,
+    done: Callable[[int], None] | None = None,
 ) -> dict[str, tuple[float, float]]:
     """For each figure the interval in which it falls in `level` of the samples.
 
@@ -31,6 +37,7 @@ def intervals(
         seed: of the draws; the same seed draws the same samples of n examples for whatever statistic.
         samples: how many are drawn.
         level: of confidence, between 0 and 1.
+        done: is told of each sample.
     """
     if samples < 1:
         raise UserError(f"{samples} samples give no interval; draw at least one.")
@@ -41,6 +48,8 @@ def intervals(
     for _ in range(samples):
         for name, value in statistic(draw.integers(0, n, n)).items():
             values.setdefault(name, []).append(value)
+        if done is not None:
+            done(1)
     tails = (0.5 - level / 2, 0.5 + level / 2)
     return {name: _between(np.quantile(found, tails)) for name, found in values.items() if found}
 
