@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -25,29 +26,50 @@ def blocks_of(guide):
     return read_blocks(guide.read_text(encoding="utf-8"), str(guide))
 
 
+def is_same_in_english(guide):
+    """Then it is not run: its blocks are those of the English guide, but for comments."""
+    twin = DOCS / "en" / guide.name
+    return guide != twin and twin.exists() and same_blocks(blocks_of(guide), blocks_of(twin))
+
+
 def run(guide, backend, folder):
     """In a process of its own, on one thread: the same numbers wherever it runs."""
+    command = [sys.executable, guide_runner.__file__, guide, "--backend", backend, "--folder", folder]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def need(backend):
     if importlib.util.find_spec(backend) is None and not os.environ.get("CI"):
         pytest.skip(f"{backend} is not installed")
-    twin = DOCS / "en" / guide.name
-    if guide != twin and twin.exists() and same_blocks(blocks_of(guide), blocks_of(twin)):
-        return  # its blocks are those of the English guide, which is run
-    command = [sys.executable, guide_runner.__file__, guide, "--backend", backend, "--folder", folder]
-    ran = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
-    )
+
+
+def succeeded(ran):
     assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-6000:]
 
 
+@pytest.fixture(scope="module")
+def running(request, tmp_path_factory):
+    """All guides that are asked for, as many at a time as there are cores."""
+    need("torch")
+    mine = [item for item in request.session.items if getattr(item, "originalname", "") == "test_a_guide_runs"]
+    chosen = [guide for item in mine if not is_same_in_english(guide := item.callspec.params["guide"])]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield {guide: pool.submit(run, guide, "torch", tmp_path_factory.mktemp(guide.stem)) for guide in chosen}
+
+
 @pytest.mark.parametrize("guide", [guide for guide in GUIDES if guide.name not in ON_EVERY_BACKEND], ids=name_of)
-def test_a_guide_runs(guide, tmp_path):
-    run(guide, "torch", tmp_path)
+def test_a_guide_runs(guide, running):
+    if guide in running:
+        succeeded(running[guide].result())
 
 
 @pytest.mark.backend
 @pytest.mark.parametrize("guide", [guide for guide in GUIDES if guide.name in ON_EVERY_BACKEND], ids=name_of)
 def test_a_guide_runs_on_every_backend(guide, tmp_path):
-    run(guide, os.environ["KERAS_BACKEND"], tmp_path)
+    need(os.environ["KERAS_BACKEND"])
+    if not is_same_in_english(guide):
+        succeeded(run(guide, os.environ["KERAS_BACKEND"], tmp_path))
 
 
 def test_both_languages_have_the_same_guides():
