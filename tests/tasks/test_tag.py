@@ -114,6 +114,16 @@ def test_each_word_counts_once_and_all_are_labelled():
     assert task.answers([example], units, perfect(task, units))[0].tags == example.tags
 
 
+@pytest.mark.parametrize(("tags", "said"), [(["B-X", "E-X"], "IOBES"), (["NOUN", "VERB"], "plain labels")])
+def test_a_scheme_that_is_guessed_is_said(caplog, tags, said):
+    caplog.set_level("INFO", logger="unmask")
+    records, columns = [Record({"tokens": ["a", "b"], "tags": tags}, "here")], {"tokens": "tokens", "tags": "tags"}
+    Tag.learn(records, columns)
+    assert caplog.messages == [f"The tags are read as {said} (another scheme: --scheme)."]
+    Tag.learn(records, columns, scheme="plain")
+    assert len(caplog.messages) == 1
+
+
 def test_unlabelled_text_has_no_targets():
     task = Tag(("O", "B-X", "I-X"), {"scheme": "IOB2"})
     examples = task.examples(

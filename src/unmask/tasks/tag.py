@@ -119,7 +119,11 @@ class Tag(Task[TaggedExample, TagAnswer]):
             elif "spans" in columns:
                 text = text_of(record, columns["text"])
                 labels.update(span.label for span in spans_of(record, columns["spans"], text))
-        scheme = scheme or (schemes.guess_scheme(tags) if "tags" in columns else _DEFAULT_SCHEME)
+        if scheme is None and "tags" in columns:
+            scheme = schemes.guess_scheme(tags)
+            said = "plain labels" if scheme == "plain" else scheme
+            log.info("The tags are read as %s (another scheme: --scheme).", said)
+        scheme = scheme or _DEFAULT_SCHEME
         characters = kinds["Han"] * 4 > kinds["other"] and kinds["long"] * 100 < kinds.total()
         return cls(_classes(tags, labels, scheme), {"scheme": scheme, "characters": characters})
 
