@@ -42,6 +42,19 @@ def test_figures_are_counted_by_hand(tuned):
     assert found.metrics["accuracy"] == pytest.approx(right / 40)
 
 
+def test_spans_that_are_said_stand_in_for_the_tags_of_training(tuned, tmp_path):
+    """As in a file of predictions, which has words, tags and entities."""
+    predictor = tuned.predictor("tag")
+    texts = ["the story of Anna, in Cairo.", "Boris was one hour with Clara"]
+    rows = [
+        {"text": a.text, "entities": [e._asdict() for e in a.entities], "words": ["x"], "tags": ["O"]}
+        for a in predictor.tag(texts)
+    ]
+    path = small_tasks.write_rows(tmp_path / "tagged.jsonl", rows)
+    found = evaluate(predictor, str(path), said={"text": "text", "spans": "entities"}, samples=20)
+    assert found.metrics["f1"] == 1
+
+
 def test_one_class_only_can_be_evaluated(tuned, tmp_path):
     """Areas under curves do not exist then; the rest does."""
     rows = [row for row in small_tasks.rows("classify", 30, seed=4) if row["label"] == "good"]
