@@ -1,4 +1,4 @@
-"""Makes the curves of docs/PRETRAINING.md: small models on real text, English and Chinese, on this machine.
+"""Makes the curves of the guide to pretraining: small models on real text, English and Chinese, on this machine.
 
     UNMASK_DATA=… python docs/curves.py [--steps 3000] [--only gutenberg|reviews-zh]
 
