@@ -2,8 +2,8 @@
 
     OMP_NUM_THREADS=1 KERAS_BACKEND=torch python docs/figures/attention_cost.py [--lengths 512 1024 2048 4096]
 
-Prints a row for each length: milliseconds of the processor with the backend's fused kernel and with all weights kept, the milliseconds
-of the layer's feed-forward network beside it, and the megabytes that the weights take.
+Prints a row for each length: milliseconds of the processor with the backend's fused kernel and with all weights kept,
+those of the layer's feed-forward network beside it, and the megabytes that the weights take.
 """
 
 import argparse
