@@ -98,6 +98,14 @@ def test_bert_with_next_sentence_prediction(bert_corpus, tmp_path):
     assert math.isfinite(line["next_sentence_loss"])
 
 
+@pytest.mark.parametrize(("unit", "segmenter"), [("word", "none"), ("word", "rjieba"), ("token", "none")])
+def test_whole_words_of_chinese_that_nobody_cut_are_told(corpus, monkeypatch, caplog, unit, segmenter):
+    told = {"options": {"segmenter": segmenter}, "report": {"scripts": {"Han": 0.9}}}
+    monkeypatch.setattr(corpus, "manifest", {**corpus.manifest, **told})
+    Trainer(corpus, load_tokenizer(corpus.folder), recipe(mask_unit=unit), workers=0)
+    assert ("without a segmenter" in caplog.text) == ((unit, segmenter) == ("word", "none"))
+
+
 def trained(corpus, steps=4, **changes):
     """The weights after a few steps, without files."""
     trainer = Trainer(corpus, load_tokenizer(corpus.folder), recipe(**changes), workers=0)

@@ -104,6 +104,8 @@ class Trainer:
         self.model = _model(corpus, tokenizer, recipe, self.layout)
         self.model.encoder.checkpointing = recipe.checkpointing
         self.masking = masking_of(recipe, tokenizer, self.model.config.vocab_size)
+        if recipe.mask_unit == "word":
+            _warn_of_characters(corpus)
         self.batches = self._batches(TRAIN)
         self.heldout = self._batches(HELDOUT) if corpus.tokens(HELDOUT) else None
         if self.heldout is None:
@@ -295,6 +297,16 @@ def masking_of(recipe: Recipe, tokenizer: Tokenizer, vocab_size: int) -> Masking
         unit=recipe.mask_unit,
         n_masks=recipe.static_masks if recipe.masking == "static" else None,
     )
+
+
+def _warn_of_characters(corpus: Corpus) -> None:
+    """Of Chinese that no segmenter has cut: each character is a word there."""
+    uncut = corpus.manifest.get("options", {}).get("segmenter") == "none"
+    if uncut and corpus.manifest["report"]["scripts"].get("Han", 0) > 0.1:
+        log.warning(
+            "The corpus was built without a segmenter, so each Chinese character counts as a word; for whole words run: "
+            "pip install 'unmask[chinese]', and build the corpus again."
+        )
 
 
 def _model(corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe, layout: Layout) -> Any:
