@@ -304,8 +304,8 @@ def _warn_of_characters(corpus: Corpus) -> None:
     uncut = corpus.manifest.get("options", {}).get("segmenter") == "none"
     if uncut and corpus.manifest["report"]["scripts"].get("Han", 0) > 0.1:
         log.warning(
-            "The corpus was built without a segmenter, so each Chinese character counts as a word; for whole words run: "
-            "pip install 'unmask[chinese]', and build the corpus again."
+            "The corpus was built without a segmenter, so each Chinese character counts as a word; for whole words "
+            "run: pip install 'unmask[chinese]', and build the corpus again."
         )
 
 
