@@ -119,7 +119,9 @@ def test_a_folder_that_is_no_model(tmp_path):
 
 def test_a_folder_without_weights(folder):
     (folder / "model.safetensors").unlink()
-    assert "has no model.safetensors" in refused("info", folder)
+    said = refused("info", folder)
+    assert "has no model.safetensors" in said
+    assert "unmask import torch" in said
     (folder / "pytorch_model.bin").write_text("")
     assert "unmask import torch" in refused("info", folder)
 

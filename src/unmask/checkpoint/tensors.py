@@ -75,7 +75,10 @@ def _files(folder: Path) -> list[Path]:
             f"{folder} holds its weights as {pickled[0]}, a pickle; "
             f"convert it with: unmask import torch {folder} NEW-FOLDER"
         )
-    raise UserError(f"{folder} has no {WEIGHTS}, so it holds no weights that unmask reads.")
+    raise UserError(
+        f"{folder} has no {WEIGHTS}, so it holds no weights that unmask reads; if the model comes as pytorch_model.bin "
+        "only, which is never fetched, download that and run: unmask import torch FOLDER NEW-FOLDER"
+    )
 
 
 @contextmanager
