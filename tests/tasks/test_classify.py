@@ -108,6 +108,14 @@ def test_the_temperature_fits_the_held_out_labels():
     assert task.settings["temperature"] == pytest.approx(20 / np.log(4), rel=0.2)
 
 
+def test_one_label_for_everything_is_told(caplog):
+    task, gold = Classify(("bad", "good")), [TextExample("", None, n % 2, "") for n in range(6)]
+    task.tune(gold, units_of(range(6)), [np.asarray([0.5, -0.5]) * (-1) ** n for n in range(6)])
+    assert not caplog.records
+    task.tune(gold, units_of(range(6)), [np.asarray([0.5, -0.5])] * 6)
+    assert "All 6 held-out examples get the label 'bad'" in caplog.text
+
+
 def test_a_temperature_that_few_examples_cannot_tell_is_not_taken():
     """Three of six right: their best temperature is the largest, and would leave no probability but a half."""
     task = Classify(("a", "b"))

@@ -1,6 +1,7 @@
 """Text classification: one label for a text or a pair, or any number of labels. Devlin et al. 2018, section 4.1."""
 
 import json
+import logging
 import math
 import re
 from collections import Counter
@@ -21,6 +22,8 @@ from unmask.tasks.task import Task
 from unmask.tasks.texts import TextExample, sequences_of, texts_of
 from unmask.tasks.units import Unit, Window
 from unmask.text import Tokenizer
+
+log = logging.getLogger("unmask")
 
 _SEPARATORS = re.compile(r"[,;|，；、]")
 _MOST_CLASSES = 10_000
@@ -109,6 +112,13 @@ class Classify(Task[TextExample, Classified]):
             as_is, fitted = (np.log(softmax(logits_NC / t)[np.arange(len(gold_N)), gold_N]) for t in (1.0, temperature))
         gain = 2 * (np.maximum(fitted, -_FARTHEST).sum() - np.maximum(as_is, -_FARTHEST).sum())
         self.settings["temperature"] = temperature if gain > _SIGNIFICANT else 1.0
+        said = set(logits_NC.argmax(-1).tolist())
+        if len(said) == 1 < len(set(gold_N.tolist())):
+            log.warning(
+                "All %d held-out examples get the label %r: the model cannot tell the labels apart yet; give it more "
+                "--epochs, a smaller --batch-size or more examples.",
+                *(len(examples), self.classes[said.pop()]),
+            )
 
     def taken_in(self) -> tuple[float, float]:
         """Divides by the temperature."""

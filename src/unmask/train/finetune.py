@@ -197,7 +197,7 @@ class Tuner:
         tuning, total = self.tuning, self.total_steps
         warmup = round(tuning.warmup * total)
         log.info(
-            "%s updates of %d examples: %.3g epochs of %s; learning rate %.2g.",
+            "%s updates of %d examples, %.3g × all %s; learning rate %.2g.",
             *(f"{total:,}", tuning.batch_size, total / self.per_epoch, f"{len(self.units):,}", self.rate),
         )
         return Job(
