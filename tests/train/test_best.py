@@ -41,6 +41,18 @@ def test_a_later_look_that_is_worse_or_equal(tmp_path, variable):
     assert best.states.steps() == [2]
 
 
+def test_nothing_found_yet_is_no_reason_to_end(tmp_path, variable):
+    best, carried = best_of(tmp_path, variable), Carried()
+    for step in range(1, 6):
+        look(best, variable, carried, step, 0.0)
+        assert not best.enough(carried)
+    assert carried.best_step == 5
+    for step in (6, 7, 8):
+        look(best, variable, carried, step, 0.3 if step == 6 else 0.0)
+    assert best.enough(carried)
+    assert carried.best_step == 6
+
+
 def test_without_patience_it_never_ends(tmp_path, variable):
     best, carried = best_of(tmp_path, variable, None), Carried()
     for step in range(1, 20):
