@@ -56,7 +56,7 @@ def test_nothing_found_yet_is_no_reason_to_end(tmp_path, variable):
 def test_without_patience_it_never_ends(tmp_path, variable):
     best, carried = best_of(tmp_path, variable, None), Carried()
     for step in range(1, 20):
-        look(best, variable, carried, step, 0.0)
+        look(best, variable, carried, step, 0.1)
     assert not best.enough(carried)
     assert carried.best_step == 1
 

@@ -24,7 +24,7 @@ class Best:
     def note(self, carried: Carried, figures: Mapping[str, float]) -> None:
         """A look at held-out data has given these figures."""
         value = figures[self.metric]
-        # While nothing is found yet, as in the first epochs of tagging, the newest is as good as any, and there is hope.
+        # While nothing is found yet, as in the first epochs of tagging, the newest is as good as any: there is hope.
         better = carried.best is None or value > carried.best or math.isnan(carried.best) or value == carried.best == 0
         if not better:
             carried.stale += 1
