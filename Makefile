@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BACKENDS := torch jax tensorflow
 READY := $(VENV)/.installed
+SIDE_BY_SIDE := -n 2 --dist loadfile
 
 .PHONY: install test lint quickstart bench docs docs-links clean
 
@@ -21,10 +22,12 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Tests that run a model run once on each backend, since Keras takes one backend a process.
+# Tests that run a model run once on each backend, since Keras takes one backend a process. Processes on one thread each
+# are quicker than one on all threads; a file's tests stay together, since they share what is slow to make.
+test: export OMP_NUM_THREADS := 1
 test: $(READY) lint
-	$(BIN)/pytest -m "not backend"
-	set -e; for backend in $(BACKENDS); do $(BIN)/pytest -m backend --backend $$backend; done
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "not backend"
+	set -e; for backend in $(BACKENDS); do $(BIN)/pytest $(SIDE_BY_SIDE) -m backend --backend $$backend; done
 
 quickstart: $(READY)
 	$(BIN)/unmask quickstart
