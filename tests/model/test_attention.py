@@ -97,22 +97,11 @@ def test_masks_are_made_in_one_place():
     ]
 
 
-class Holder:
-    """What `filled_with` asks of a model: its variables."""
-
-    def __init__(self, layer):
-        self.layer = layer
-
-    @property
-    def variables(self):
-        return self.layer.variables
-
-
 @pytest.fixture(scope="module")
 def attention():
     config = preset("bert", "tiny", d_model=12, n_heads=3, vocab_size=20, d_ff=8, attention_dropout=0.5)
     layer = MultiHeadAttention(config, seeds_from(0), name="attention")
-    with filled_with(drawn(config, 0), Holder(layer)):
+    with filled_with(drawn(config, 0), layer):
         layer.build()
     return layer
 
