@@ -36,8 +36,9 @@ from unmask.train.pretrain import Trainer, step_input_of
 from unmask.train.recipe import Recipe
 
 SHAPES = {
-    "4 × 256, vocabulary 8,000": {"n_layers": 4, "d_model": 256, "vocabulary": 8000},
-    "6 × 384, vocabulary 50,265": {"n_layers": 6, "d_model": 384, "vocabulary": 50265},
+    "4 × 256, vocabulary 8,000": {"n_layers": 4, "d_model": 256, "vocabulary": 8000, "batch_tokens": 32768},
+    # The peer's logits of 32,768 tokens over this vocabulary would be 6.6 GB, several times.
+    "6 × 384, vocabulary 50,265": {"n_layers": 6, "d_model": 384, "vocabulary": 50265, "batch_tokens": 8192},
 }
 
 
@@ -131,12 +132,13 @@ def matrix_speed() -> float:
 
 def compare(name: str, data: Path, scratch: Path, options: argparse.Namespace) -> None:
     shape = dict(SHAPES[name])
-    vocabulary = shape.pop("vocabulary")
+    vocabulary, batch_tokens = shape.pop("vocabulary"), shape.pop("batch_tokens")
+    batch_tokens = options.batch_tokens or batch_tokens
     recipe = Recipe(
         size="mini",
         **shape,
         length=options.length,
-        batch_tokens=options.batch_tokens,
+        batch_tokens=batch_tokens,
         piece_tokens=options.piece_tokens,
         dropout=options.dropout,
         attention_dropout=options.dropout,
@@ -145,7 +147,7 @@ def compare(name: str, data: Path, scratch: Path, options: argparse.Namespace) -
     corpus = corpus_with(vocabulary, data, scratch)
     ours = Ours(corpus, recipe)
     steps = {"unmask": ours.step, "transformers": Transformers(ours, corpus.folder).step}
-    pieces = options.batch_tokens // options.their_piece_tokens
+    pieces = batch_tokens // options.their_piece_tokens
     if pieces > 1:
         steps[f"its pieces of {options.their_piece_tokens:,}"] = Transformers(ours, corpus.folder, pieces).step
     speed = matrix_speed()
@@ -163,7 +165,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--length", type=int, default=512)
-    parser.add_argument("--batch-tokens", type=int, default=32768)
+    parser.add_argument("--batch-tokens", type=int, help="of an update; 32,768 for the first shape, 8,192 for the second")
     parser.add_argument("--piece-tokens", type=int, default=4096)
     parser.add_argument("--their-piece-tokens", type=int, default=8192)
     parser.add_argument("--dropout", type=float, default=0.1, help="everywhere; our small recipes have 0")
