@@ -165,7 +165,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--length", type=int, default=512)
-    parser.add_argument("--batch-tokens", type=int, help="of an update; 32,768 for the first shape, 8,192 for the second")
+    parser.add_argument(
+        "--batch-tokens", type=int, help="of an update; 32,768 for the first shape, 8,192 for the second"
+    )
     parser.add_argument("--piece-tokens", type=int, default=4096)
     parser.add_argument("--their-piece-tokens", type=int, default=8192)
     parser.add_argument("--dropout", type=float, default=0.1, help="everywhere; our small recipes have 0")
