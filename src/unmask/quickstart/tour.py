@@ -24,7 +24,7 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "predict": ["A joy from beginning to end.", "Two hours that I will not get back."],
     },
     "zh": {
-        "tokenizer": ["--kind", "wordpiece", "--vocab-size", "6000"],
+        "tokenizer": ["--kind", "wordpiece", "--vocab-size", "5000"],
         "pretrain": ["--config", "roberta-tiny", "--mask-unit", "word"],
         "fill": "这本书的内容很[MASK][MASK]，值得一看。",
         "predict": ["服务很好，下次还会再来。", "质量太差了，用了两天就坏了。"],
