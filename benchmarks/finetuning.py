@@ -7,7 +7,9 @@ like length; theirs is in `finetuning_peer.py`. The figures of both come from `f
 
 Training: the two take turns of 20 updates. Tokenizing and evaluating are not counted; making batches is. Ours runs with
 deterministic algorithms, as `unmask finetune` does; theirs without. Prediction: rounds over the same dev examples, from
-texts to answers, tokenizing included; theirs in batches of 32 in the order of the file.
+texts to answers, tokenizing included; theirs in batches of 32 in the order of the file. On one thread
+(OMP_NUM_THREADS=1) the processor's time is taken, which other work on the machine does not stretch; on several threads
+the clock's.
 
 Results are written after each (task, model, seed); what is in the file already is not done again.
 
@@ -26,6 +28,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +39,7 @@ import torch
 
 import figures
 import unmask
-from timing import machine, take_turns
+from timing import clock_for, machine, take_turns
 from unmask import backend, save_model, sources
 from unmask.data.readers import read_records
 from unmask.files import read_json, write_json
@@ -48,7 +51,7 @@ from unmask.train.tuning import Tuning
 SIDES = ("unmask", "transformers")
 UPDATES_A_TURN = 20
 TIMED_EXAMPLES = 1000
-BATCH = 32
+PREDICTION_BATCH = 32
 
 
 class Job(NamedTuple):
@@ -131,10 +134,18 @@ class Contest:
 
         self.job, self.labelled, self.scratch = job, labelled, scratch
         epochs = options.epochs or job.epochs
-        tuning = Tuning(epochs=epochs, length=job.length, stride=job.stride, seed=seed, batch_size=BATCH, patience=None)
+        size = options.batch_size
+        tuning = Tuning(epochs=epochs, length=job.length, stride=job.stride, seed=seed, batch_size=size, patience=None)
+        tuning = replace(tuning, peak_rate=options.rate)
+        self.clock = clock_for(torch.get_num_threads())
         self.ours = Ours(labelled, source, tuning)
         recipe = {name: getattr(tuning, name) for name in ("weight_decay", "epsilon", "warmup", "clip_norm", "stride")}
-        recipe |= {"batch_size": BATCH, "prediction_batch_size": BATCH, "epochs": epochs, "length": job.length}
+        recipe |= {
+            "batch_size": size,
+            "prediction_batch_size": PREDICTION_BATCH,
+            "epochs": epochs,
+            "length": job.length,
+        }
         recipe |= {"betas": (tuning.beta_1, tuning.beta_2), "peak_rate": self.ours.tuner.rate, "seed": seed}
         recipe["longest_answer"] = labelled.task.settings.get("max_answer_tokens")
         start = self.ours.save(scratch / "start")
@@ -162,10 +173,10 @@ class Contest:
             backend.make_deterministic()
         else:
             torch.use_deterministic_algorithms(False)
-        start = time.perf_counter()
+        start = self.clock()
         n_updates = sum(1 for _ in updates)
         if n_updates:
-            turns.append({"updates": n_updates, "seconds": time.perf_counter() - start})
+            turns.append({"updates": n_updates, "seconds": self.clock() - start})
         return n_updates
 
     def prediction(self, data, *, rounds, timed, everything=True):
@@ -186,7 +197,7 @@ class Contest:
             "unmask": lambda: self.ours.predict(predictor, records[:timed], columns),
             "transformers": lambda: self.theirs.predict(dev[:timed]),
         }
-        return found, take_turns(contestants, rounds=rounds)
+        return found, take_turns(contestants, rounds=rounds, clock=self.clock)
 
 
 def tell(text):
@@ -315,7 +326,8 @@ def pairs_of(options):
 def key_of(task, model, seed, options):
     epochs = options.epochs or JOBS[task].epochs
     key = {"task": task, "model": model, "seed": seed, "epochs": epochs, "limit": options.limit}
-    return key | {"dev_limit": options.dev_limit, "threads": torch.get_num_threads()}
+    key |= {"dev_limit": options.dev_limit, "batch_size": options.batch_size, "rate": options.rate}
+    return key | {"threads": torch.get_num_threads()}
 
 
 def run_all(options, runs, save):
@@ -359,6 +371,8 @@ def parsed():
     parser.add_argument("--model", action="append", help="folder or py:package/path; may be repeated")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=float, help="instead of the task's own")
+    parser.add_argument("--rate", type=float, help="peak learning rate, instead of the one that unmask would choose")
+    parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--limit", type=int, help="training examples")
     parser.add_argument("--dev-limit", type=int, help="dev examples")
     parser.add_argument("--rounds", type=int, default=5, help="of prediction")

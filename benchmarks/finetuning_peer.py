@@ -105,6 +105,11 @@ class Texts(Transformers):
 
     auto = AutoModelForSequenceClassification
 
+    def __init__(self, task, examples, folder, source, recipe):
+        # Kept here, since the other side's task forgets them when its head takes them in.
+        self.mean, self.scale = (task.settings.get(name) for name in ("mean", "scale"))
+        super().__init__(task, examples, folder, source, recipe)
+
     def encode(self, examples, **options):
         texts = [[example.text for example in examples]]
         if examples[0].pair is not None:
@@ -113,13 +118,17 @@ class Texts(Transformers):
 
     def featured(self, examples):
         encoded = self.encode(examples)
-        columns = {**encoded, "labels": [example.label for example in examples]}
+        columns = {**encoded, "labels": [self.target(example.label) for example in examples]}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def target(self, label):
+        """Numbers are learnt as distances from their mean, in deviations, as the other side's recipe has it."""
+        return (label - self.mean) / self.scale if self.task.name == "regress" else label
 
     def answered(self, examples):
         logits_BC = self.model(**self.encode(examples, padding=True, return_tensors="pt")).logits
         if self.task.name == "regress":
-            return logits_BC[:, 0].tolist()
+            return (logits_BC[:, 0] * self.scale + self.mean).tolist()
         return [self.task.classes[i] for i in logits_BC.argmax(-1).tolist()]
 
 

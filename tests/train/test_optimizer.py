@@ -62,3 +62,30 @@ def test_updates_follow_the_formula(decay, max_norm):
         np.testing.assert_allclose(ops.convert_to_numpy(variable.value), expected, rtol=2e-5, atol=2e-6)
     assert int(optimizer.iterations.value) == len(scales)
     assert keras.backend.backend() == backend.current()
+
+
+@pytest.mark.parametrize("max_norm", [1e9, 0.05])
+def test_rows_of_a_table_that_is_larger_than_the_batch(max_norm):
+    """Rows that were looked up, once, twice, in both pieces or not at all: all move as the formula says."""
+    model = Bert(preset("roberta", "tiny", vocab_size=40, max_positions=8), "classify", seed=0)
+    table = model.encoder.embeddings.tokens
+    numbers = {"beta_1": 0.9, "beta_2": 0.98, "epsilon": 1e-2}
+    direction = np.random.default_rng(0).normal(size=table.embeddings.shape[1]).astype("float32")
+
+    def loss(arrays):
+        total = ops.sum(table(arrays["ids"]) * ops.convert_to_tensor(direction))
+        return total, ops.stack([total])
+
+    start = ops.convert_to_numpy(table.embeddings.value).copy()
+    learner = backend.learner(model, loss, adamw(model, weight_decay=0.3, **numbers))
+    gradients = []
+    for pieces in ([[3, 5, 5], [5, 7]], [[7, 9]], [[11, 3], [11, 3]]):
+        counts = np.bincount(np.concatenate(pieces), minlength=40)
+        gradient = counts[:, None] * direction.astype(np.float64)
+        norm = np.sqrt((gradient**2).sum())
+        for ids in pieces:
+            learner.add({"ids": np.asarray([ids], np.int32)})
+        assert learner.update(rate=0.01, max_norm=max_norm) == pytest.approx(norm, rel=1e-5)
+        gradients.append(gradient * min(1.0, max_norm / norm))
+    expected = by_the_formula(start, gradients, rate=0.01, decay=0.3, **numbers)
+    np.testing.assert_allclose(ops.convert_to_numpy(table.embeddings.value), expected, rtol=2e-5, atol=2e-6)

@@ -10,9 +10,12 @@ from unmask.backend.operations import (
     cross_entropy,
     dropout,
     linear,
+    linear_side_by_side,
     on_host,
     read_safetensor,
     reshape,
+    row_gradients,
+    rows_of,
 )
 
 __all__ = [
@@ -31,6 +34,7 @@ __all__ = [
     "installed",
     "learner",
     "linear",
+    "linear_side_by_side",
     "loss_and_gradients",
     "make_deterministic",
     "on_host",
@@ -38,6 +42,8 @@ __all__ = [
     "read_tensorflow_checkpoint",
     "read_torch_file",
     "reshape",
+    "row_gradients",
+    "rows_of",
     "threads",
     "torch_arrays",
     "versions",

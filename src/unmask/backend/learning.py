@@ -1,13 +1,14 @@
 """Functions of a whole model: compiled for prediction, differentiated, and improved step by step."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from unmask.backend.choice import current
-from unmask.backend.operations import Tensor
+from unmask.backend.operations import Tensor, row_gradients
 
 
 def compiled(model: Any, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -125,6 +126,8 @@ class _TorchLearner(Learner):
     def __init__(self, model: Any, loss: Loss, optimizer: Any) -> None:
         super().__init__(model, loss, optimizer)
         self.parameters = [variable.value for variable in self.variables]
+        self.zeros: dict[int, Tensor] = {}
+        """For tables whose gradients come row by row: zeros, to hold them for a moment."""
         self.forget()
         self.moments = [self._laid_out(kind) for kind in (optimizer._momentums, optimizer._velocities)]
 
@@ -140,8 +143,9 @@ class _TorchLearner(Learner):
         import torch
 
         device = self.parameters[0].device
-        value, sums = self.loss({name: torch.from_numpy(array).to(device) for name, array in arrays.items()})
-        value.backward()
+        with row_gradients():
+            value, sums = self.loss({name: torch.from_numpy(array).to(device) for name, array in arrays.items()})
+            value.backward()
         return np.asarray(sums.detach().cpu().numpy())
 
     def update(self, *, rate: float, max_norm: float) -> float:
@@ -149,13 +153,29 @@ class _TorchLearner(Learner):
 
         with torch.no_grad():
             gradients = [_gradient_of(parameter) for parameter in self.parameters]
-            norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))))
+            numbers = [gradient.values() if gradient.is_sparse else gradient for gradient in gradients]
+            norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(numbers))))
             if np.isfinite(norm):
                 if norm > max_norm:
-                    torch._foreach_mul_(gradients, max_norm / norm)
-                self._adamw(gradients, rate)
+                    torch._foreach_mul_(numbers, max_norm / norm)
+                with self._spread(gradients) as whole:
+                    self._adamw(whole, rate)
         self.forget()
         return norm
+
+    @contextmanager
+    def _spread(self, gradients: list[Tensor]) -> Iterator[list[Tensor]]:
+        """The gradients, those of single rows among zeros, which are zeros again afterwards."""
+        import torch
+
+        of_rows = {i: gradient for i, gradient in enumerate(gradients) if gradient.is_sparse}
+        for i, gradient in of_rows.items():
+            if i not in self.zeros:
+                self.zeros[i] = torch.zeros_like(self.parameters[i])
+            self.zeros[i].index_copy_(0, gradient.indices()[0], gradient.values())
+        yield [self.zeros[i] if i in of_rows else gradient for i, gradient in enumerate(gradients)]
+        for i, gradient in of_rows.items():
+            self.zeros[i].index_fill_(0, gradient.indices()[0], 0.0)
 
     def _adamw(self, gradients: list[Tensor], rate: float) -> None:
         """What `optimizer.apply` would do, by PyTorch's fused kernel."""
@@ -197,12 +217,14 @@ def _row_by_row(x: Tensor) -> Tensor:
 
 
 def _gradient_of(parameter: Tensor) -> Tensor:
-    """Its gradient, lying in memory as it does."""
+    """Its gradient, lying in memory as it does, or that of some of its rows, each once."""
     import torch
 
     gradient = parameter.grad
     if gradient is None:
         return torch.zeros_like(parameter)
+    if gradient.is_sparse:
+        return gradient.coalesce()
     return gradient if gradient.stride() == parameter.stride() else torch.empty_like(parameter).copy_(gradient)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from keras import ops
 
-from unmask.backend import Tensor, fused_attention, fuses_dropout, linear, reshape
+from unmask.backend import Tensor, fused_attention, fuses_dropout, linear_side_by_side, reshape
 from unmask.config import ModelConfig
 from unmask.model.direct import Dropout, Linear, Part
 
@@ -111,10 +111,9 @@ class MultiHeadAttention(Part):
         return key_BMHK, value_BMHK
 
     def _projected(self, x_BLD: Tensor, projections: tuple[Linear, ...]) -> list[Tensor]:
-        """Several projections of one input as one matrix product, which is faster than one after another."""
-        kernel = ops.concatenate([ops.convert_to_tensor(projection.kernel) for projection in projections], axis=1)
-        bias = ops.concatenate([ops.convert_to_tensor(projection.bias) for projection in projections], axis=0)
-        return list(map(self._heads, ops.split(linear(x_BLD, kernel, bias), len(projections), axis=-1)))
+        """Several projections of one input, split into heads."""
+        kernels, biases = [part.kernel for part in projections], [part.bias for part in projections]
+        return list(map(self._heads, linear_side_by_side(x_BLD, kernels, biases)))
 
     def attend(
         self,

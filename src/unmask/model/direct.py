@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
+from keras import ops
 
 from unmask import backend
 from unmask.backend import Tensor
@@ -112,3 +113,7 @@ class Table(Direct, keras.layers.Embedding):
     def build(self) -> None:
         """Makes the table."""
         super().build((None,))
+
+    def call(self, ids: Tensor) -> Tensor:
+        """Looks them up."""
+        return ops.cast(backend.rows_of(self.embeddings, ids), self.compute_dtype)
