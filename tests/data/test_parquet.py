@@ -1,10 +1,13 @@
 """Parquet a few rows at a time."""
 
+import json
+
 import pyarrow
 import pyarrow.parquet
+import pytest
 
 from unmask.data.decode import Seen
-from unmask.data.parquet import holds_texts, opened_parquet, parquet_batches, parquet_rows
+from unmask.data.parquet import class_names, holds_texts, opened_parquet, parquet_batches, parquet_rows
 from unmask.data.where import find_sources
 
 
@@ -25,3 +28,21 @@ def test_what_holds_texts():
     assert all(holds_texts(kind) for kind in texts)
     assert not holds_texts(pyarrow.int64())
     assert not holds_texts(pyarrow.list_(pyarrow.string()))
+
+
+def test_classes_have_the_names_that_stand_beside_them(tmp_path):
+    sequence = {"feature": {"names": ["O", "B-PER"], "_type": "ClassLabel"}, "_type": "Sequence"}
+    features = {"label": {"names": ["neg", "pos"], "_type": "ClassLabel"}, "tags": sequence, "n": {"_type": "Value"}}
+    columns = {"label": [1, 0, -1], "tags": [[0, 1], [], [1]], "n": [0, 1, 2]}
+    about = json.dumps({"info": {"features": features}})
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table(columns).replace_schema_metadata({"huggingface": about}), path)
+    rows = [row for row, _ in parquet_rows(find_sources([path])[0], "utf-8", "refuse", Seen())]
+    assert [row["label"] for row in rows] == ["pos", "neg", None]
+    assert [row["tags"] for row in rows] == [["O", "B-PER"], [], ["B-PER"]]
+    assert [row["n"] for row in rows] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("about", ["{", "[]", "{}", '{"info": {"features": [1]}}', '{"info": {"features": {"n": 3}}}'])
+def test_other_things_beside_the_columns_do_no_harm(about):
+    assert class_names(pyarrow.schema([("n", pyarrow.int64())]).with_metadata({"huggingface": about})) == {}

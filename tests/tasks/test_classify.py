@@ -33,6 +33,8 @@ def units_of(owners):
         ([True, False], ("false", "true")),
         (["1.5", "1"], ("1", "1.5")),
         (["好", "坏"], ("坏", "好")),
+        (["正面", "负面"], ("负面", "正面")),
+        (["差评", "好评"], ("差评", "好评")),
     ],
 )
 def test_the_order_of_labels(labels, classes):

@@ -1,6 +1,7 @@
 """Parquet, a few rows at a time, packed or not."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import Any
@@ -63,16 +64,47 @@ def texts_of_column(
 
 
 def parquet_rows(source: Source, encoding: str, errors: Errors, seen: Seen) -> Iterator[tuple[dict[str, Any], int]]:
-    """Whole rows by the names of their columns, with their numbers from 1."""
+    """Whole rows by the names of their columns, with their numbers from 1; classes by their names if those are there."""
     with opened_parquet(source, seen) as table:
         schema, row = table.schema_arrow, 0
+        names = class_names(schema)
         for batch in parquet_batches(table, schema.names, source, seen):
             columns = []
             for field, column in zip(schema, batch.columns, strict=True):
                 if holds_texts(field.type):
                     columns.append(list(texts_of_column(column, source, encoding, errors, seen, row)))
                 else:
-                    columns.append(column.to_pylist())
+                    columns.append([_named(value, names.get(field.name)) for value in column.to_pylist()])
             for values in zip(*columns, strict=True):
                 row += 1
                 yield dict(zip(schema.names, values, strict=True)), row
+
+
+def class_names(schema: Any) -> dict[str, list[str]]:
+    """The names of the numbered classes in each column, which the package `datasets` writes beside the columns."""
+    try:
+        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+        found = {column: _names_in(feature) for column, feature in features.items()}
+    except (KeyError, TypeError, AttributeError, ValueError):  # none, or written by something else
+        return {}
+    return {column: names for column, names in found.items() if names}
+
+
+def _names_in(feature: Any) -> list[str] | None:
+    """Of a class, or of a list of them as tags are."""
+    while not isinstance(feature, Mapping) or "names" not in feature:
+        feature = feature.get("feature") if isinstance(feature, Mapping) else None
+        if feature is None:
+            return None
+    return list(map(str, feature["names"]))
+
+
+def _named(value: Any, names: list[str] | None) -> Any:
+    """The number of a class as its name; -1, which stands for none, as nothing."""
+    if names is None or value is None:
+        return value
+    if isinstance(value, list):
+        return [_named(inner, names) for inner in value]
+    if not isinstance(value, int) or value >= len(names):
+        return value
+    return names[value] if value >= 0 else None

@@ -30,6 +30,8 @@ _MOST_CLASSES = 10_000
 _SIGNIFICANT = 3.84
 """Of a chi-squared with one degree of freedom, 5 % are above."""
 _FARTHEST = 700.0
+_GOOD = {"正", "正面", "正向", "好评"}
+"""Names of a positive class that stand before its opposite's in the order of characters."""
 _YES, _NO = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", "", "none", "nan"}
 
 
@@ -274,7 +276,10 @@ def _is_set(record: Record, column: str) -> bool:
 
 
 def _ordered(labels: Iterable[str]) -> tuple[str, ...]:
-    """Distinct labels, by number if all are whole numbers, else by the alphabet."""
+    """Distinct labels, by number if all are whole numbers, else by the alphabet; of two the positive one is the second.
+
+    As it is by the alphabet for 0 and 1, no and yes, negative and positive.
+    """
     found = set(labels)
     if len(found) < 2:
         only = f"only {next(iter(found))!r}" if found else "none"
@@ -282,6 +287,8 @@ def _ordered(labels: Iterable[str]) -> tuple[str, ...]:
     if len(found) > _MOST_CLASSES:
         raise UserError(f"{len(found)} different labels are surely no labels; say which column has them with --label.")
     numbers = all(re.fullmatch(r"-?\d{1,15}", label) for label in found)
+    if len(found) == 2 and found & _GOOD:
+        return tuple(sorted(found, key=lambda label: (label in _GOOD, label)))
     return tuple(sorted(found, key=int) if numbers else sorted(found))
 
 

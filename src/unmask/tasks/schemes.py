@@ -8,7 +8,8 @@
 | BILOU | U | B I L | |
 | plain | label | label label label | adjacent entities of the same label are one |
 
-`B-PER` is the letter B and the label PER; the label may have hyphens and may be missing (`B`). O is outside.
+`B-PER`, also written `B_PER`, is the letter B and the label PER; the label may have hyphens and may be missing (`B`).
+O is outside.
 """
 
 from collections import Counter
@@ -77,8 +78,8 @@ def _plain(tags: Sequence[str]) -> list[tuple[str, str]]:
 @lru_cache(maxsize=10_000)
 def parted(tag: str) -> tuple[str, str]:
     """A tag's letter as IOBES has it, and its label: `U-creative-work` → S, creative-work."""
-    letter, _, label = tag.partition("-")
-    return (_LETTERS[letter], label) if letter in _LETTERS else (OUTSIDE, "")
+    letter, between, label = tag[:1], tag[1:2], tag[2:]
+    return (_LETTERS[letter], label) if letter in _LETTERS and between in ("", "-", "_") else (OUTSIDE, "")
 
 
 def tags(found: Iterable[Entity], n: int, scheme: str) -> list[str]:
