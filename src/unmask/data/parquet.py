@@ -64,7 +64,7 @@ def texts_of_column(
 
 
 def parquet_rows(source: Source, encoding: str, errors: Errors, seen: Seen) -> Iterator[tuple[dict[str, Any], int]]:
-    """Whole rows by the names of their columns, with their numbers from 1; classes by their names if those are there."""
+    """Whole rows by the names of their columns, with their numbers from 1; classes by their names, if there are any."""
     with opened_parquet(source, seen) as table:
         schema, row = table.schema_arrow, 0
         names = class_names(schema)
