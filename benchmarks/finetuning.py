@@ -28,6 +28,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -173,10 +174,12 @@ class Contest:
             backend.make_deterministic()
         else:
             torch.use_deterministic_algorithms(False)
-        start = self.clock()
-        n_updates = sum(1 for _ in updates)
+        with backend.freed_memory_kept() if name == "unmask" else nullcontext():  # as its loop does
+            start = self.clock()
+            n_updates = sum(1 for _ in updates)
+            seconds = self.clock() - start
         if n_updates:
-            turns.append({"updates": n_updates, "seconds": self.clock() - start})
+            turns.append({"updates": n_updates, "seconds": seconds})
         return n_updates
 
     def prediction(self, data, *, rounds, timed, everything=True):

@@ -4,8 +4,10 @@ Both sides get the same blocks (full sentences of the Gutenberg books, special t
 (dropout 0.1 everywhere, unless --dropout), the same number of tokens an update and of threads, AdamW and clipping, and
 mask 15 % as they go: ours with `unmask.data.batches`, theirs with `DataCollatorForLanguageModeling` on ready tensors.
 Ours computes the vocabulary, and the last layer, at masked positions only; theirs everywhere. Ours adds up an update's
-gradients in pieces of --piece-tokens, as `unmask pretrain` does by itself; theirs runs twice: with the batch in one
-piece, as its Trainer does unless told otherwise, and in pieces that its user has chosen well (--their-piece-tokens).
+gradients in pieces of --piece-tokens, as `unmask pretrain` does by itself; theirs runs with the batch in one piece, as
+its Trainer does unless told otherwise, and in pieces of several sizes (--their-piece-tokens) of which its user would
+have to find the best. A turn is two updates; ours keeps freed memory during its turns as its loop does, and gives it
+back at their end, so that the other side has the C library as it is by itself.
 
 The share of the machine's matrix-multiply speed counts the multiplications that each side does (forward and twice that
 backward) against square products of 1,024 in the same process.
@@ -27,7 +29,7 @@ import numpy as np
 import torch
 
 from timing import machine, ratio, take_turns
-from unmask import load_tokenizer
+from unmask import backend, load_tokenizer
 from unmask.corpus.build import build_corpus
 from unmask.corpus.documents import texts_of
 from unmask.data.shards import Corpus
@@ -35,6 +37,7 @@ from unmask.text.train import Plan, train_tokenizer
 from unmask.train.pretrain import Trainer, step_input_of
 from unmask.train.recipe import Recipe
 
+UPDATES_A_TURN = 2
 SHAPES = {
     "4 × 256, vocabulary 8,000": {"n_layers": 4, "d_model": 256, "vocabulary": 8000, "batch_tokens": 32768},
     # The peer's logits of 32,768 tokens over this vocabulary would be 6.6 GB, several times.
@@ -57,6 +60,11 @@ class Ours:
     def __init__(self, corpus: Corpus, recipe: Recipe):
         self.trainer = Trainer(corpus, load_tokenizer(corpus.folder), recipe, workers=0)
         self.number = 0
+
+    def turn(self) -> None:
+        with backend.freed_memory_kept():
+            for _ in range(UPDATES_A_TURN):
+                self.step()
 
     def step(self) -> None:
         step_input = step_input_of(self.trainer.batches.step(self.number))
@@ -94,6 +102,10 @@ class Transformers:
             ids = blocks.batch(0, [index], blocks.row_length(0, int(index))).ids_BL[0]
             self.rows.append({"input_ids": torch.from_numpy(ids.astype(np.int64))})
         self.size, self.pieces, self.number = batches.size, pieces, 0
+
+    def turn(self) -> None:
+        for _ in range(UPDATES_A_TURN):
+            self.step()
 
     def step(self) -> None:
         first = self.number * self.size % (len(self.rows) - self.size + 1)
@@ -146,17 +158,17 @@ def compare(name: str, data: Path, scratch: Path, options: argparse.Namespace) -
     )
     corpus = corpus_with(vocabulary, data, scratch)
     ours = Ours(corpus, recipe)
-    steps = {"unmask": ours.step, "transformers": Transformers(ours, corpus.folder).step}
-    pieces = batch_tokens // options.their_piece_tokens
-    if pieces > 1:
-        steps[f"its pieces of {options.their_piece_tokens:,}"] = Transformers(ours, corpus.folder, pieces).step
+    turns = {"unmask": ours.turn, "transformers": Transformers(ours, corpus.folder).turn}
+    for tokens in options.their_piece_tokens:
+        if batch_tokens > tokens:
+            turns[f"its pieces of {tokens:,}"] = Transformers(ours, corpus.folder, batch_tokens // tokens).turn
     speed = matrix_speed()
-    seconds = take_turns(steps, rounds=options.rounds)
+    seconds = take_turns(turns, rounds=options.rounds)
     tokens = ours.trainer.batches.size * ours.trainer.batches.blocks.mean_length
     print(f"\n{name}, {tokens:,.0f} tokens an update, length {options.length}, dropout {options.dropout}")
     print(f"{'':22}{'tokens/s':>10}{'share of matrix speed':>24}{'ours is':>12}")
-    for side in steps:
-        per_second = tokens / statistics.median(seconds[side])
+    for side in turns:
+        per_second = UPDATES_A_TURN * tokens / statistics.median(seconds[side])
         share = per_second * multiplications(recipe, vocabulary, everywhere=side != "unmask") / speed
         print(f"{side:22}{per_second:>10,.0f}{share:>23.0%}{1 / ratio(seconds['unmask'], seconds[side]):>10.2f} ×")
 
@@ -169,7 +181,7 @@ def main() -> None:
         "--batch-tokens", type=int, help="of an update; 32,768 for the first shape, 8,192 for the second"
     )
     parser.add_argument("--piece-tokens", type=int, default=4096)
-    parser.add_argument("--their-piece-tokens", type=int, default=8192)
+    parser.add_argument("--their-piece-tokens", type=int, nargs="*", default=[2048, 4096, 8192])
     parser.add_argument("--dropout", type=float, default=0.1, help="everywhere; our small recipes have 0")
     parser.add_argument("--only", type=int, choices=range(len(SHAPES)), help="one shape alone")
     options = parser.parse_args()

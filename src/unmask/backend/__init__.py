@@ -4,6 +4,7 @@ from unmask.backend.attention import fused_attention, fuses_dropout
 from unmask.backend.choice import BACKENDS, choose, current, devices, installed, threads, versions
 from unmask.backend.foreign_files import read_tensorflow_checkpoint, read_torch_file, torch_arrays
 from unmask.backend.learning import Learner, compiled, learner, loss_and_gradients, make_deterministic
+from unmask.backend.memory import freed_memory_kept
 from unmask.backend.operations import (
     Tensor,
     adopt,
@@ -29,6 +30,7 @@ __all__ = [
     "current",
     "devices",
     "dropout",
+    "freed_memory_kept",
     "fused_attention",
     "fuses_dropout",
     "installed",

@@ -15,7 +15,7 @@ from unmask.backend.operations import Tensor, kept
 
 _IN_CACHE = 1 << 20
 """Numbers, four megabytes, that stay in the processor's caches while all cores work on them."""
-_REMEMBERED = 1 << 22
+_REMEMBERED = 1 << 23
 """So many weights are remembered for the backward pass; of more, it makes them again."""
 
 
@@ -86,7 +86,7 @@ def _make() -> Any:
             for part in _parts(keeps.shape):
                 weights_BHLM = _weights(scaled, key, mask, part, weights)
                 dropped_BHLM = _times(weights_BHLM, keeps[part], in_place=weights is None)
-                _rows(output, part).copy_((dropped_BHLM @ _heads_first(value, part)).transpose(1, 2))
+                _put(output, part, dropped_BHLM @ _heads_first(value, part))
             output.mul_(1 / (1 - rate))
             ctx.save_for_backward(scaled, key, value, output, keeps, weights)
             ctx.mask, ctx.rate, ctx.scale = mask, rate, 1 / math.sqrt(width)
@@ -101,12 +101,12 @@ def _make() -> Any:
             for part in _parts(keeps.shape):
                 queries, keys, values, gradients = (_heads_first(x, part) for x in (scaled, key, value, gradient))
                 weights_BHLM = _weights(scaled, key, ctx.mask, part) if weights is None else weights[part]
-                of_weights = gradients @ values.transpose(2, 3)
-                of_weights.mul_(keeps[part]).sub_(inner[part]).mul_(weights_BHLM)
-                _rows(of_query, part).copy_((of_weights @ keys).transpose(1, 2))
-                _rows(of_key, part).copy_((of_weights.transpose(2, 3) @ queries).transpose(1, 2))
-                dropped_BHML = _times(weights_BHLM, keeps[part], in_place=weights is None).transpose(2, 3)
-                _rows(of_value, part).copy_((dropped_BHML @ gradients).transpose(1, 2))
+                # As numbers, since they are needed twice and PyTorch would make numbers of bytes each time.
+                keeps_BHLM = keeps[part].to(weights_BHLM.dtype)
+                of_scores = (gradients @ values.transpose(2, 3)).mul_(keeps_BHLM).sub_(inner[part]).mul_(weights_BHLM)
+                _put(of_query, part, of_scores @ keys)
+                _put(of_key, part, of_scores.transpose(2, 3) @ queries)
+                _put(of_value, part, keeps_BHLM.mul_(weights_BHLM).transpose(2, 3) @ gradients)
             return of_query.mul_(ctx.scale), of_key, of_value, None, None, None, None
 
     return PartByPart
@@ -137,6 +137,10 @@ def _rows(x_BLHK: Tensor, part: Part) -> Tensor:
 
 def _heads_first(x_BLHK: Tensor, part: Part) -> Tensor:
     return _rows(x_BLHK, part).transpose(1, 2)
+
+
+def _put(into_BLHK: Tensor, part: Part, x_BHLK: Tensor) -> None:
+    _rows(into_BLHK, part).copy_(x_BHLK.transpose(1, 2))
 
 
 class Mask:

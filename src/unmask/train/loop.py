@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from unmask.backend import Learner
+from unmask.backend import Learner, freed_memory_kept
 from unmask.errors import UserError
 from unmask.progress import Progress
 from unmask.train.best import Best
@@ -93,7 +93,11 @@ class Job:
 
 def run(job: Job, states: States, log: Log, carried: Carried) -> Carried:
     """Trains from the state that `carried` tells of to the end, or until somebody asks to stop."""
-    with Interruption() as interruption, Progress(job.label, job.total_steps, "steps", done=carried.step) as progress:
+    with (
+        freed_memory_kept(),
+        Interruption() as interruption,
+        Progress(job.label, job.total_steps, "steps", done=carried.step) as progress,
+    ):
         if not states.steps():
             states.save(carried)  # so that there is always one to go back to
         while not job.ended(carried):
