@@ -178,12 +178,17 @@ def test_hours_become_steps(corpus, tmp_path):
 def test_mixed_precision_learns_as_well(corpus, tmp_path):
     import keras
 
-    try:
-        out = pretrain(corpus.folder, tmp_path / "mixed", recipe(precision="mixed_bfloat16", steps=100))
-        metrics = json.loads((out / "metrics.json").read_text())
-        assert metrics["perplexity"] < 0.9 * metrics["perplexity_of_token_frequencies"]
-    finally:
-        keras.config.set_dtype_policy("float32")
+    out = pretrain(corpus.folder, tmp_path / "mixed", recipe(precision="mixed_bfloat16", steps=100))
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["perplexity"] < 0.9 * metrics["perplexity_of_token_frequencies"]
+    assert keras.config.dtype_policy().name == "float32"  # for whatever comes after
+
+
+def test_a_model_of_mixed_precision_computes_with_it(corpus):
+    trainer = Trainer(corpus, load_tokenizer(corpus.folder), recipe(precision="mixed_bfloat16"), workers=0)
+    layer = trainer.model.encoder.stack[0]
+    assert layer.compute_dtype == "bfloat16"
+    assert layer.variable_dtype == "float32"
 
 
 # --- mistakes ------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from unmask.train.labelled import Data, Labelled, read_labelled
 from unmask.train.log import Log, draw_tuning_curve
 from unmask.train.loop import Job, StepInput, run
 from unmask.train.losses import loss_of, weights_of
+from unmask.train.precision import precision
 from unmask.train.run_folder import plan_of, refuse_foreign
 from unmask.train.schedule import learning_rate
 from unmask.train.state import Carried, States, all_variables
@@ -107,15 +108,13 @@ class Tuner:
     """A model with a task's head and data, ready to be trained."""
 
     def __init__(self, labelled: Labelled, source: str, tuning: Tuning) -> None:
-        import keras  # noqa: PLC0415  (after the backend is chosen)
-
-        from unmask.train.optimizer import adamw  # noqa: PLC0415
+        from unmask.train.optimizer import adamw  # noqa: PLC0415  (after the backend is chosen)
 
         self.labelled, self.tuning = labelled, tuning
         self.task: Task[Any, Any] = labelled.task
-        keras.config.set_dtype_policy(tuning.precision)
         self.tokenizer: Tokenizer = load_tokenizer(source)
-        self.model = model_for(self.task, source, seed=tuning.seed)
+        with precision(tuning.precision):
+            self.model = model_for(self.task, source, seed=tuning.seed)
         check_vocabulary(self.tokenizer, self.model.config)
         self.model.encoder.checkpointing = tuning.checkpointing
         self.window = self._window()

@@ -22,6 +22,7 @@ from unmask.text import Tokenizer, load_tokenizer
 from unmask.train.card import model_card
 from unmask.train.log import Log, draw_curve
 from unmask.train.loop import Job, StepInput, run
+from unmask.train.precision import precision
 from unmask.train.recipe import Recipe
 from unmask.train.run_folder import plan_of, refuse_foreign
 from unmask.train.schedule import learning_rate
@@ -94,14 +95,12 @@ class Trainer:
     """A model with its data, ready to be trained."""
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe, workers: int) -> None:
-        import keras  # noqa: PLC0415  (after the backend is chosen)
-
-        from unmask.train.optimizer import adamw  # noqa: PLC0415
+        from unmask.train.optimizer import adamw  # noqa: PLC0415  (after the backend is chosen)
 
         self.corpus, self.tokenizer, self.recipe, self.workers = corpus, tokenizer, recipe, workers
-        keras.config.set_dtype_policy(recipe.precision)
         self.layout = Layout.of(tokenizer)
-        self.model = _model(corpus, tokenizer, recipe, self.layout)
+        with precision(recipe.precision):
+            self.model = _model(corpus, tokenizer, recipe, self.layout)
         self.model.encoder.checkpointing = recipe.checkpointing
         self.masking = masking_of(recipe, tokenizer, self.model.config.vocab_size)
         if recipe.mask_unit == "word":
