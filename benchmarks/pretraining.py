@@ -39,9 +39,8 @@ from unmask.train.recipe import Recipe
 
 UPDATES_A_TURN = 2
 SHAPES = {
-    "4 × 256, vocabulary 8,000": {"n_layers": 4, "d_model": 256, "vocabulary": 8000, "batch_tokens": 32768},
-    # The peer's logits of 32,768 tokens over this vocabulary would be 6.6 GB, several times.
-    "6 × 384, vocabulary 50,265": {"n_layers": 6, "d_model": 384, "vocabulary": 50265, "batch_tokens": 8192},
+    "4 × 256, vocabulary 8,000": {"n_layers": 4, "d_model": 256, "vocabulary": 8000},
+    "6 × 384, vocabulary 50,265": {"n_layers": 6, "d_model": 384, "vocabulary": 50265},
 }
 
 
@@ -144,13 +143,12 @@ def matrix_speed() -> float:
 
 def compare(name: str, data: Path, scratch: Path, options: argparse.Namespace) -> None:
     shape = dict(SHAPES[name])
-    vocabulary, batch_tokens = shape.pop("vocabulary"), shape.pop("batch_tokens")
-    batch_tokens = options.batch_tokens or batch_tokens
+    vocabulary = shape.pop("vocabulary")
     recipe = Recipe(
         size="mini",
         **shape,
         length=options.length,
-        batch_tokens=batch_tokens,
+        batch_tokens=options.batch_tokens,
         piece_tokens=options.piece_tokens,
         dropout=options.dropout,
         attention_dropout=options.dropout,
@@ -160,8 +158,9 @@ def compare(name: str, data: Path, scratch: Path, options: argparse.Namespace) -
     ours = Ours(corpus, recipe)
     turns = {"unmask": ours.turn, "transformers": Transformers(ours, corpus.folder).turn}
     for tokens in options.their_piece_tokens:
-        if batch_tokens > tokens:
-            turns[f"its pieces of {tokens:,}"] = Transformers(ours, corpus.folder, batch_tokens // tokens).turn
+        if options.batch_tokens > tokens:
+            in_pieces = Transformers(ours, corpus.folder, options.batch_tokens // tokens)
+            turns[f"its pieces of {tokens:,}"] = in_pieces.turn
     speed = matrix_speed()
     seconds = take_turns(turns, rounds=options.rounds)
     tokens = ours.trainer.batches.size * ours.trainer.batches.blocks.mean_length
@@ -177,11 +176,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--length", type=int, default=512)
-    parser.add_argument(
-        "--batch-tokens", type=int, help="of an update; 32,768 for the first shape, 8,192 for the second"
-    )
+    parser.add_argument("--batch-tokens", type=int, default=8192, help="of an update")
     parser.add_argument("--piece-tokens", type=int, default=4096)
-    parser.add_argument("--their-piece-tokens", type=int, nargs="*", default=[2048, 4096, 8192])
+    parser.add_argument("--their-piece-tokens", type=int, nargs="*", default=[2048, 4096])
     parser.add_argument("--dropout", type=float, default=0.1, help="everywhere; our small recipes have 0")
     parser.add_argument("--only", type=int, choices=range(len(SHAPES)), help="one shape alone")
     options = parser.parse_args()
