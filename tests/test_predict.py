@@ -11,6 +11,7 @@ import hf_models
 import small_tasks
 import unmask
 from unmask import UserError
+from unmask.data.readers import Reading, read_records
 from unmask.predict import batches
 from unmask.tasks.fill import Row
 
@@ -174,6 +175,33 @@ def test_pairs(tuned):
         predictor.classify(["a", "b"], ["c"])
     with pytest.raises(UserError, match="Second texts must be a list of texts, but a str came"):
         predictor.classify(["a", "b"], "cd")
+
+
+@pytest.mark.parametrize(
+    ("kind", "pair", "said"),
+    [
+        ("classify", "b", "learnt from single texts, but is given pairs of texts."),
+        ("pair", None, "learnt from pairs of texts, but is given single texts."),
+        ("pair", "b", ""),
+        ("classify", None, ""),
+    ],
+)
+def test_a_pair_for_a_model_of_single_texts_is_told(tuned, caplog, kind, pair, said):
+    tuned.predictor(kind).classify("a", pair)
+    assert said in caplog.text
+    assert bool(said) == bool(caplog.text)
+
+
+def test_a_model_of_single_texts_guesses_no_second_one(tuned, tmp_path, caplog):
+    path = tmp_path / "a.csv"
+    path.write_text("sentence1,sentence2\ngreat,dull\n", encoding="utf-8")
+    predictor = tuned.predictor("classify")
+    said = {"text": "sentence1"}
+    assert predictor.columns(read_records(str(path), Reading()), said, labelled=False) == said
+    assert "pair" in predictor.columns(
+        read_records(str(path), Reading()), {**said, "pair": "sentence2"}, labelled=False
+    )
+    assert "learnt from single texts, but is given pairs of texts" in caplog.text
 
 
 def test_numbers(tuned):

@@ -189,6 +189,7 @@ class Predictor:
         rows = [{"text": text} for text in texts] if pairs is None else _both(texts, pairs)
         records = [Record(row, f"text {number}") for number, row in enumerate(rows, start=1)]
         columns = {"text": "text"} if pairs is None else {"text": "text", "pair": "pair"}
+        self._tell_of_pairs(columns)
         answers = self.predict(records, columns, task=task, **options)
         return answers[0] if single else answers
 
@@ -217,6 +218,13 @@ class Predictor:
         units = mine.units(examples, self.tokenizer, self.window(max_length, stride))
         return mine.answers(examples, units, self.engine.logits(units, done))
 
+    def _tell_of_pairs(self, columns: Mapping[str, str]) -> None:
+        """A model that learnt from single texts makes nothing of pairs, nor one of pairs of single texts."""
+        trained, kinds = self.settings.get("columns"), ("single texts", "pairs of texts")
+        if trained and ("pair" in trained) != ("pair" in columns):
+            learnt, given = (kinds["pair" in roles] for roles in (trained, columns))
+            log.warning("%s learnt from %s, but is given %s.", self.name, learnt, given)
+
     def task_for(self, name: str | None) -> Task[Any, Any]:
         """The model's task, if it is the one that is asked for and was trained."""
         if self.task is None or (name is not None and self.task.name != name):
@@ -232,8 +240,12 @@ class Predictor:
         trained = as_trained(self.settings.get("columns", {}), records.names)
         if said.get("spans") is not None:  # in place of the tags that the training data had
             trained = {role: column for role, column in trained.items() if role not in ("tokens", "tags")}
+        if task.head == "classify" and "pair" not in self.settings.get("columns", {"pair": ""}):
+            trained["pair"] = "none"  # a model of single texts guesses no second one
         wanted = {**trained, **{role: column for role, column in said.items() if column is not None}}
-        return choose_columns(task.name, records.names, records.sample, wanted, say=log.info, labelled=labelled)
+        chosen = choose_columns(task.name, records.names, records.sample, wanted, say=log.info, labelled=labelled)
+        self._tell_of_pairs(chosen)
+        return chosen
 
     def window(self, max_length: int | None, stride: int | None) -> Window:
         """How long texts are read: as was said, or as in training."""
