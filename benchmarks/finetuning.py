@@ -148,6 +148,7 @@ class Contest:
             "length": job.length,
         }
         recipe |= {"betas": (tuning.beta_1, tuning.beta_2), "peak_rate": self.ours.tuner.rate, "seed": seed}
+        recipe["padding"] = options.their_padding
         recipe["longest_answer"] = labelled.task.settings.get("max_answer_tokens")
         start = self.ours.save(scratch / "start")
         self.theirs = PEERS[job.kind](labelled.task, labelled.train, start, sources.resolve(source), recipe)
@@ -330,6 +331,7 @@ def key_of(task, model, seed, options):
     epochs = options.epochs or JOBS[task].epochs
     key = {"task": task, "model": model, "seed": seed, "epochs": epochs, "limit": options.limit}
     key |= {"dev_limit": options.dev_limit, "batch_size": options.batch_size, "rate": options.rate}
+    key |= {"their_padding": options.their_padding}
     return key | {"threads": torch.get_num_threads()}
 
 
@@ -376,6 +378,13 @@ def parsed():
     parser.add_argument("--epochs", type=float, help="instead of the task's own")
     parser.add_argument("--rate", type=float, help="peak learning rate, instead of the one that unmask would choose")
     parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument(
+        "--their-padding",
+        choices=["batch", "length"],
+        default="batch",
+        help="training texts padded to the longest of their batch, or all to one length, as transformers' example "
+        "script for classification does unless told otherwise",
+    )
     parser.add_argument("--limit", type=int, help="training examples")
     parser.add_argument("--dev-limit", type=int, help="dev examples")
     parser.add_argument("--rounds", type=int, default=5, help="of prediction")

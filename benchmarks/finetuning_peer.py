@@ -1,11 +1,11 @@
 """Fine-tuning and prediction with `transformers`, as its documentation does them, for `finetuning.py`.
 
 A plain loop without the Trainer's bookkeeping (which needs `accelerate`), with the Trainer's defaults: batches in
-random order from a DataLoader without workers, padded to their longest text by its collators; its fused AdamW; the
-attention that it chooses by itself. Windows over a context are padded to the longest of the batch too, where its guide
-pads all to the full length: that is to its advantage. The rate of each update is the other side's, since its own
-schedule begins with an update at 0. Of AdamW only the place of ε differs: PyTorch adds it after the second moment is
-corrected, unmask (as Keras and fairseq) before.
+random order from a DataLoader without workers, padded to their longest text by its collators, or all texts to one
+length if asked for; its fused AdamW; the attention that it chooses by itself. Windows over a context are padded to the
+longest of the batch too, where its guide pads all to the full length: that is to its advantage. The rate of each update
+is the other side's, since its own schedule begins with an update at 0. Of AdamW only the place of ε differs: PyTorch
+adds it after the second moment is corrected, unmask (as Keras and fairseq) before.
 """
 
 from itertools import chain
@@ -117,7 +117,7 @@ class Texts(Transformers):
         return self.tokenizer(*texts, truncation=True, max_length=self.recipe["length"], **options)
 
     def featured(self, examples):
-        encoded = self.encode(examples)
+        encoded = self.encode(examples, padding="max_length" if self.recipe["padding"] == "length" else False)
         columns = {**encoded, "labels": [self.target(example.label) for example in examples]}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
