@@ -15,7 +15,8 @@ from unmask.errors import UserError
 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Writes under another name, then renames: a reader sees the old file or the new one, never a part."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    # One name for all processes: what a killed one left is overwritten by the next.
+    scratch = path.with_name(f".{path.name}.new")
     try:
         with scratch.open("wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)

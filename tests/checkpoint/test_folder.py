@@ -316,6 +316,8 @@ def test_a_distilbert_of_ours_opens_in_transformers(tmp_path):
 def test_saving_over_a_model_keeps_other_files_and_no_scratch(tmp_path):
     (tmp_path / "notes.md").write_text("mine")
     (tmp_path / "vocab.txt").write_text("of an older tokenizer? no tokenizer is saved, so it stays")
+    (tmp_path / ".saving").mkdir()
+    (tmp_path / ".saving" / "spoiled.json").write_text("left by a process that was killed")
     for seed in (0, 1):
         model = Bert(preset("bert", "tiny", vocab_size=40), "tag", seed=seed)
         save_model(model, None, tmp_path)

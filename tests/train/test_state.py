@@ -74,6 +74,6 @@ def test_of_another_model(tmp_path, variables):
 
 def test_what_a_killed_save_left_is_swept(tmp_path, variables):
     saved(tmp_path, variables, (1,))
-    (tmp_path / "state" / ".saving-99").mkdir()
+    (tmp_path / "state" / ".saving").mkdir()
     States(tmp_path, variables)
     assert [path.name for path in (tmp_path / "state").iterdir()] == ["step-00000001"]

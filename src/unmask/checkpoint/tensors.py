@@ -1,7 +1,7 @@
 """Files of tensors: safetensors, whole or in shards, read one tensor at a time and written atomically."""
 
 import json
-import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -135,8 +135,9 @@ def published_together(folder: Path) -> Iterator[Path]:
         raise UserError(f"{folder} is a file, so no model can be written there; name another folder.")
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
-    scratch = folder / f".saving-{os.getpid()}"
-    scratch.mkdir(exist_ok=True)
+    scratch = folder / ".saving"
+    shutil.rmtree(scratch, ignore_errors=True)  # left by one who was killed
+    scratch.mkdir()
     try:
         yield scratch
         _publish(scratch, folder)

@@ -380,7 +380,8 @@ def save_whole(tokenizer: Tokenizer, folder: Path) -> None:
     """Writes the tokenizer's folder under another name, then renames it: it is whole or not there."""
     refuse_used_folder(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = folder.with_name(f".{folder.name}.{os.getpid()}")
+    scratch = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(scratch, ignore_errors=True)  # left by one who was killed
     try:
         tokenizer.save(scratch)
         for path in scratch.iterdir():

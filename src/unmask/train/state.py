@@ -5,7 +5,6 @@ loop carries from step to step. Data need no state: a batch is a function of the
 """
 
 import logging
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -60,8 +59,8 @@ class States:
 
     def __init__(self, folder: Path, variables: Mapping[str, Any], *, keep: int = 2, name: str = "state") -> None:
         self.folder, self.variables, self.keep = folder / name, variables, keep
-        for left in self.folder.glob(".saving-*"):  # by a run that was killed while it saved
-            shutil.rmtree(left, ignore_errors=True)
+        self._scratch = self.folder / ".saving"
+        shutil.rmtree(self._scratch, ignore_errors=True)  # left by a run that was killed while it saved
 
     def save(self, carried: Carried) -> Path:
         """Writes a state beside the others, then removes those that are too old."""
@@ -69,7 +68,7 @@ class States:
 
         self.folder.mkdir(parents=True, exist_ok=True)
         place = self.folder / f"step-{carried.step:08d}"
-        scratch = self.folder / f".saving-{os.getpid()}"
+        scratch = self._scratch
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
         try:
