@@ -6,7 +6,7 @@ mask 15 % as they go: ours with `unmask.data.batches`, theirs with `DataCollator
 Ours computes the vocabulary, and the last layer, at masked positions only; theirs everywhere. Ours adds up an update's
 gradients in pieces of --piece-tokens, as `unmask pretrain` does by itself; theirs runs with the batch in one piece, as
 its Trainer does unless told otherwise, and in pieces of several sizes (--their-piece-tokens) of which its user would
-have to find the best. A turn is two updates; ours keeps freed memory during its turns as its loop does, and gives it
+have to find the best. A turn is four updates; ours keeps freed memory during its turns as its loop does, and gives it
 back at their end, so that the other side has the C library as it is by itself.
 
 The share of the machine's matrix-multiply speed counts the multiplications that each side does (forward and twice that
@@ -37,7 +37,7 @@ from unmask.text.train import Plan, train_tokenizer
 from unmask.train.pretrain import Trainer, step_input_of
 from unmask.train.recipe import Recipe
 
-UPDATES_A_TURN = 2
+UPDATES_A_TURN = 4
 SHAPES = {
     "4 × 256, vocabulary 8,000": {"n_layers": 4, "d_model": 256, "vocabulary": 8000},
     "6 × 384, vocabulary 50,265": {"n_layers": 6, "d_model": 384, "vocabulary": 50265},

@@ -141,10 +141,15 @@ def test_dropout_of_weights_in_training_only(attention):
 
 
 @pytest.mark.parametrize("masked", [False, True])
-def test_dropout_in_the_fused_way_is_that_of_the_explicit_way(qkv, masked):
+@pytest.mark.parametrize("remembered", [0, 1 << 23])
+@pytest.mark.parametrize("in_cache", [2 * L * M, 1 << 20], ids=["two heads at a time", "all at once"])
+def test_dropout_in_the_fused_way_is_that_of_the_explicit_way(qkv, masked, remembered, in_cache, monkeypatch):
     """From the same state of the generator both drop the same weights: outputs and gradients agree."""
+    import unmask.backend.attention as fused_attention
     from unmask.model.direct import Dropout
 
+    monkeypatch.setattr(fused_attention, "_REMEMBERED", remembered)
+    monkeypatch.setattr(fused_attention, "_IN_CACHE", in_cache)
     allowed = np.random.default_rng(1).random((B, 1, L, M)) < 0.6
     allowed[0, 0, 2] = False
     allowed = ops.convert_to_tensor(allowed) if masked else None

@@ -75,46 +75,57 @@ def _make() -> Any:
     class PartByPart(torch.autograd.Function):
         """Attention with dropout; some rows of the batch at a time."""
 
-        @staticmethod
-        def forward(ctx: Any, query, key, value, allowed, rate, seed, counter):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN205
-            batch, length, n_heads, width = query.shape
-            keeps = kept((batch, n_heads, length, key.shape[1]), rate, seed, counter)
-            mask = None if allowed is None else Mask(allowed, batch)
-            scaled = query * (1 / math.sqrt(width))
-            weights = torch.empty(keeps.shape) if keeps.numel() <= _REMEMBERED else None
-            output = torch.empty_like(query, memory_format=torch.contiguous_format)
-            for part in _parts(keeps.shape):
-                weights_BHLM = _weights(scaled, key, mask, part, weights)
-                dropped_BHLM = _times(weights_BHLM, keeps[part], in_place=weights is None)
-                _put(output, part, dropped_BHLM @ _heads_first(value, part))
-            output.mul_(1 / (1 - rate))
-            ctx.save_for_backward(scaled, key, value, output, keeps, weights)
-            ctx.mask, ctx.rate, ctx.scale = mask, rate, 1 / math.sqrt(width)
-            return output
-
-        @staticmethod
-        def backward(ctx: Any, gradient):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN205
-            scaled, key, value, output, keeps, weights = ctx.saved_tensors
-            of_query, of_key, of_value = (torch.empty_like(x) for x in (scaled, key, value))
-            inner = (gradient * output).sum(-1).transpose(1, 2).unsqueeze(-1)  # BHL1: Σ_m α dα
-            gradient = gradient * (1 / (1 - ctx.rate))
-            for part in _parts(keeps.shape):
-                queries, keys, values, gradients = (_heads_first(x, part) for x in (scaled, key, value, gradient))
-                weights_BHLM = _weights(scaled, key, ctx.mask, part) if weights is None else weights[part]
-                # As numbers, since they are needed twice and PyTorch would make numbers of bytes each time.
-                keeps_BHLM = keeps[part].to(weights_BHLM.dtype)
-                of_scores = (gradients @ values.transpose(2, 3)).mul_(keeps_BHLM).sub_(inner[part]).mul_(weights_BHLM)
-                _put(of_query, part, of_scores @ keys)
-                _put(of_key, part, of_scores.transpose(2, 3) @ queries)
-                _put(of_value, part, keeps_BHLM.mul_(weights_BHLM).transpose(2, 3) @ gradients)
-            return of_query.mul_(ctx.scale), of_key, of_value, None, None, None, None
+        forward = staticmethod(_forward)
+        backward = staticmethod(_backward)
 
     return PartByPart
 
 
-def _times(weights: Tensor, keeps: Tensor, *, in_place: bool) -> Tensor:
-    """Weights after dropout; in the memory of those before, if nobody remembers them."""
-    return weights.mul_(keeps) if in_place else weights * keeps
+def _forward(
+    ctx: Any, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, rate: float, seed: int, counter: int
+) -> Tensor:
+    import torch
+
+    scale = 1 / math.sqrt(query.shape[-1])
+    scaled, key, value = _heads_first(query, scale), _heads_first(key), _heads_first(value)
+    keeps = kept((*scaled.shape[:3], key.shape[2]), rate, seed, counter)
+    mask = None if allowed is None else Mask(allowed, len(query))
+    remembers = keeps.numel() <= _REMEMBERED
+    weights = Room(keeps.shape, for_all=remembers)
+    dropped = Room(keeps.shape, for_all=True) if remembers else weights
+    output = torch.empty_like(scaled)
+    for part in _parts(keeps.shape):
+        weights_BHLM = _weights(scaled, key, mask, part, weights.of(part))
+        dropped_BHLM = torch.mul(weights_BHLM, keeps[part], out=dropped.of(part))
+        _product(dropped_BHLM, value[part], output[part])
+    output.mul_(1 / (1 - rate))
+    again = (weights.memory, dropped.memory) if remembers else (keeps,)
+    ctx.save_for_backward(scaled, key, value, output, *again)
+    ctx.mask, ctx.rate, ctx.scale = mask, rate, scale
+    return output.transpose(1, 2)
+
+
+def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    import torch
+
+    scaled, key, value, output, *again = ctx.saved_tensors
+    of_query, of_key, of_value = (torch.empty_like(x) for x in (scaled, key, value))
+    inner = (gradient.transpose(1, 2) * output).sum(-1, keepdim=True)  # BHL1: Σ_m α dα
+    gradient = _heads_first(gradient, 1 / (1 - ctx.rate))
+    room, remade = (Room(again[0].shape, for_all=False) for _ in range(2))
+    for part in _parts(again[0].shape):
+        if len(again) == 2:
+            weights_BHLM, dropped_BHLM = again[0][part], again[1][part]
+        else:
+            weights_BHLM = _weights(scaled, key, ctx.mask, part, remade.of(part))
+            dropped_BHLM = weights_BHLM * again[0][part]
+        of_scores = _product(gradient[part], value[part].transpose(2, 3), room.of(part))
+        of_scores.mul_(dropped_BHLM).addcmul_(weights_BHLM, inner[part], value=-1)
+        _product(of_scores, key[part], of_query[part])
+        _product(of_scores.transpose(2, 3), scaled[part], of_key[part])
+        _product(dropped_BHLM.transpose(2, 3), gradient[part], of_value[part])
+    gradients = (x.transpose(1, 2) for x in (of_query.mul_(ctx.scale), of_key, of_value))
+    return *gradients, None, None, None, None
 
 
 Part = tuple[slice, slice]
@@ -131,16 +142,36 @@ def _parts(shape_BHLM: tuple[int, ...]) -> Iterator[Part]:
             yield slice(row, min(row + rows, batch)), slice(head, min(head + heads, n_heads))
 
 
-def _rows(x_BLHK: Tensor, part: Part) -> Tensor:
-    return x_BLHK[part[0], :, part[1]]
+class Room:
+    """Memory for weights: for those of all parts, or for one part's after another, which so stays in the cache."""
+
+    def __init__(self, shape_BHLM: tuple[int, ...], *, for_all: bool) -> None:
+        import torch
+
+        rows, heads = next(_parts(shape_BHLM))
+        self.for_all = for_all
+        self.memory = torch.empty(shape_BHLM if for_all else (rows.stop, heads.stop, *shape_BHLM[2:]))
+
+    def of(self, part: Part) -> Tensor:
+        """Where the weights of these rows and heads lie."""
+        rows, heads = part
+        return self.memory[part] if self.for_all else self.memory[: rows.stop - rows.start, : heads.stop - heads.start]
 
 
-def _heads_first(x_BLHK: Tensor, part: Part) -> Tensor:
-    return _rows(x_BLHK, part).transpose(1, 2)
+def _heads_first(x_BLHK: Tensor, factor: float | None = None) -> Tensor:
+    """BHLK, the numbers of each head side by side: matrices that lie so are multiplied faster."""
+    import torch
+
+    x_BHLK = x_BLHK.transpose(1, 2)
+    return x_BHLK.contiguous() if factor is None else torch.mul(x_BHLK, factor, out=torch.empty(x_BHLK.shape))
 
 
-def _put(into_BLHK: Tensor, part: Part, x_BHLK: Tensor) -> None:
-    _rows(into_BLHK, part).copy_(x_BHLK.transpose(1, 2))
+def _product(a_BHLM: Tensor, b_BHMK: Tensor, into_BHLK: Tensor) -> Tensor:
+    import torch
+
+    a, b, into = (x.flatten(0, 1) for x in (a_BHLM, b_BHMK, into_BHLK))
+    torch.bmm(a, b, out=into)
+    return into_BHLK
 
 
 class Mask:
@@ -156,12 +187,12 @@ class Mask:
         """0 for rows that may attend to nothing."""
 
 
-def _weights(scaled: Tensor, key: Tensor, mask: Mask | None, part: Part, into: Tensor | None = None) -> Tensor:
-    """α_BHLM of some rows and heads, before dropout; `into` remembers it."""
+def _weights(scaled: Tensor, key: Tensor, mask: Mask | None, part: Part, into_BHLM: Tensor) -> Tensor:
+    """α_BHLM of some rows and heads, before dropout."""
     import torch
 
-    scores = _heads_first(scaled, part) @ _heads_first(key, part).transpose(2, 3)
+    scores = _product(scaled[part], key[part].transpose(2, 3), into_BHLM)
     if mask is not None:
         scores.add_(mask.added[part[0]])
-    weights = torch.softmax(scores, -1, out=scores if into is None else into[part])
+    weights = torch.softmax(scores, -1, out=scores)
     return weights if mask is None or mask.alive is None else weights.mul_(mask.alive[part[0]])
