@@ -47,6 +47,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/masking.py
 	$(BIN)/python benchmarks/pretraining.py
 	$(BIN)/python benchmarks/finetuning.py --seeds 3 --limit 640 --dev-limit 400 --epochs 1 --minutes 30
+	$(BIN)/python benchmarks/prediction.py
 	$(BIN)/python benchmarks/tokenizer_training.py
 	$(BIN)/python benchmarks/corpus_build.py
 
