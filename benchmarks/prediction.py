@@ -22,11 +22,9 @@ import numpy as np
 import torch
 
 import unmask
+from finetuning import Ours
 from timing import clock_for, machine, ratio, take_turns
-from unmask import backend, save_model
-from unmask.files import write_json
-from unmask.predict import TASK_FILE
-from unmask.train.finetune import Tuner
+from unmask import backend
 from unmask.train.labelled import Data, read_labelled
 from unmask.train.tuning import Tuning
 
@@ -34,25 +32,19 @@ BATCH = 32
 FILES = {"sentences": "sentiment/sst2/dev.tsv.gz", "reviews": "sentiment/imdb/dev.jsonl.gz"}
 
 
+def sentiment(data, name):
+    return read_labelled(Data(task="classify", train=str(data / FILES[name])), dev_share=0.1, seed=0)
+
+
 def some_texts(data, count):
     """So many sentences and reviews, and as many of both, each in random order."""
     generator = np.random.default_rng(0)
     found = {}
-    for name, file in FILES.items():
-        labelled = read_labelled(Data(task="classify", train=str(data / file)), dev_share=0.1, seed=0)
-        texts = [example.text for example in labelled.train]
+    for name in FILES:
+        texts = [example.text for example in sentiment(data, name).train]
         found[name] = [texts[i] for i in generator.permutation(len(texts))[:count]]
     both = found["sentences"][: count // 2] + found["reviews"][: count // 2]
     return {**found, "both in one file": [both[i] for i in generator.permutation(len(both))]}
-
-
-def folder_with_classifier(data, model, folder):
-    """The pretrained model with an untrained classifier, as `unmask finetune` would begin."""
-    labelled = read_labelled(Data(task="classify", train=str(data / FILES["sentences"])), dev_share=0.1, seed=0)
-    tuner = Tuner(labelled, model, Tuning())
-    save_model(tuner.model, tuner.tokenizer, folder)
-    write_json(folder / TASK_FILE, {"task": tuner.task.name, **tuner.task.settings, **tuner.reading()})
-    return folder
 
 
 class Transformers:
@@ -112,7 +104,8 @@ def main() -> None:
     print("| texts a second | unmask | transformers | the same, sorted by hand | × | × sorted | same labels |")
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as scratch:
-        folder = folder_with_classifier(data, options.model, Path(scratch) / "model")
+        # With an untrained classifier, as `unmask finetune` would begin.
+        folder = Ours(sentiment(data, "sentences"), options.model, Tuning()).save(Path(scratch) / "model")
         ours, theirs = unmask.load(folder), Transformers(folder)
         for name, texts in some_texts(data, options.texts).items():
             compare(name, texts, ours, theirs, options.rounds)
