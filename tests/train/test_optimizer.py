@@ -64,9 +64,14 @@ def test_updates_follow_the_formula(decay, max_norm):
     assert keras.backend.backend() == backend.current()
 
 
+FEW = [[[3, 5, 5], [5, 7]], [[7, 9]], [[11, 3], [11, 3]]]
+MOST, ALL = [[[*range(25)]]], [[[*range(40), 1, 1]]]
+
+
 @pytest.mark.parametrize("max_norm", [1e9, 0.05])
-def test_rows_of_a_table_that_is_larger_than_the_batch(max_norm):
-    """Rows that were looked up, once, twice, in both pieces or not at all: all move as the formula says."""
+@pytest.mark.parametrize("updates", [FEW, FEW + MOST + FEW, FEW[:1] + ALL + FEW], ids=["few", "most", "all"])
+def test_rows_of_a_table_that_is_larger_than_the_batch(updates, max_norm):
+    """Rows that were looked up, once, twice, in both pieces, long ago or not at all: all move as the formula says."""
     model = Bert(preset("roberta", "tiny", vocab_size=40, max_positions=8), "classify", seed=0)
     table = model.encoder.embeddings.tokens
     numbers = {"beta_1": 0.9, "beta_2": 0.98, "epsilon": 1e-2}
@@ -79,7 +84,7 @@ def test_rows_of_a_table_that_is_larger_than_the_batch(max_norm):
     start = ops.convert_to_numpy(table.embeddings.value).copy()
     learner = backend.learner(model, loss, adamw(model, weight_decay=0.3, **numbers))
     gradients = []
-    for pieces in ([[3, 5, 5], [5, 7]], [[7, 9]], [[11, 3], [11, 3]]):
+    for pieces in updates:
         counts = np.bincount(np.concatenate(pieces), minlength=40)
         gradient = counts[:, None] * direction.astype(np.float64)
         norm = np.sqrt((gradient**2).sum())

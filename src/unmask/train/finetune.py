@@ -14,7 +14,7 @@ from unmask import backend
 from unmask.backend import Tensor
 from unmask.checkpoint import load_model, save_model
 from unmask.checkpoint.folder import check_vocabulary
-from unmask.data.buckets import epoch_batches
+from unmask.data.buckets import cut, epoch_batches
 from unmask.engines.keras import KerasEngine
 from unmask.errors import UserError
 from unmask.files import only_run_in, write_json, write_whole
@@ -37,6 +37,10 @@ from unmask.train.tuning import Tuning
 log = logging.getLogger("unmask")
 
 FREE = ("save_every",)
+_PIECE_COSTS = 128
+"""One more piece of a batch takes as long as so many tokens, on top of its own: measured on one and two cores."""
+_COMPILED_PIECE_COSTS = 1 << 30
+"""Where every new shape is compiled, pieces are as few as possible."""
 _USUAL_LENGTH = 512
 
 
@@ -224,9 +228,10 @@ class Tuner:
     def step_input(self, units: list[Unit]) -> StepInput:
         """A batch in pieces that fit the machine; the loss of each is divided by the weight of all."""
         pieces = []
-        rows = max(1, self.tuning.piece_tokens // max(unit.length * len(unit.sequences) for unit in units))
-        for start in range(0, len(units), rows):
-            part = units[start : start + rows]
+        lengths = np.asarray([unit.length * len(unit.sequences) for unit in units])
+        price = _COMPILED_PIECE_COSTS if self.engine.shape.fixed else _PIECE_COSTS
+        for chosen in cut(lengths, most_tokens=self.tuning.piece_tokens, piece_costs=price):
+            part = [units[i] for i in chosen]
             arrays = self.engine.shape.arrays(part)
             size, length = arrays["ids_BL"].shape[0], arrays["ids_BL"].shape[-1]
             arrays |= self.engine.shape.targets(part, size, length)
