@@ -2,8 +2,8 @@
 
 Both sides begin with the same weights, the head included (ours are saved and opened by theirs), and have the same
 examples, batch size, epochs, AdamW and its numbers, warm-up, decay, clipping, dropout, length of texts and seeds.
-Neither looks at the dev data before the end: what is measured is the model after the last update. Ours makes batches of
-like length; theirs is in `finetuning_peer.py`. The figures of both come from `figures.py`.
+Neither looks at the dev data before the end: what is measured is the model after the last update. Both draw
+batches at random; theirs is in `finetuning_peer.py`. The figures of both come from `figures.py`.
 
 Training: the two take turns of 20 updates. Tokenizing and evaluating are not counted; making batches is. Ours runs with
 deterministic algorithms, as `unmask finetune` does; theirs without. Prediction: rounds over the same dev examples, from

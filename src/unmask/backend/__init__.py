@@ -1,7 +1,17 @@
 """The only room that names PyTorch, JAX and TensorFlow: everything that Keras does not offer on all three."""
 
-from unmask.backend.attention import fused_attention, fuses_dropout
-from unmask.backend.choice import BACKENDS, choose, current, devices, installed, threads, versions
+from unmask.backend.attention import Block, fused_attention, fused_attention_of_blocks, fuses_dropout
+from unmask.backend.choice import (
+    BACKENDS,
+    choose,
+    compiles_each_shape,
+    current,
+    devices,
+    installed,
+    leaves_padding_out,
+    threads,
+    versions,
+)
 from unmask.backend.foreign_files import read_tensorflow_checkpoint, read_torch_file, torch_arrays
 from unmask.backend.learning import Learner, compiled, learner, loss_and_gradients, make_deterministic
 from unmask.backend.memory import freed_memory_kept
@@ -21,20 +31,24 @@ from unmask.backend.operations import (
 
 __all__ = [
     "BACKENDS",
+    "Block",
     "Learner",
     "Tensor",
     "adopt",
     "choose",
     "compiled",
+    "compiles_each_shape",
     "cross_entropy",
     "current",
     "devices",
     "dropout",
     "freed_memory_kept",
     "fused_attention",
+    "fused_attention_of_blocks",
     "fuses_dropout",
     "installed",
     "learner",
+    "leaves_padding_out",
     "linear",
     "linear_side_by_side",
     "loss_and_gradients",

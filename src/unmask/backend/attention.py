@@ -7,7 +7,9 @@ backward pass makes them again, as FlashAttention does (Dao et al. 2022).
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from unmask.backend.choice import current
@@ -17,6 +19,24 @@ _IN_CACHE = 1 << 20
 """Numbers, four megabytes, that stay in the processor's caches while all cores work on them."""
 _REMEMBERED = 1 << 23
 """So many weights are remembered for the backward pass; of more, it makes them again."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Texts of one length, whose attention is computed at once."""
+
+    n_texts: int
+    n_queries: int
+    """Tokens of each text that ask."""
+    n_memory: int
+    """Tokens of each text that are asked."""
+    allowed: Tensor | None
+    """True = may be attended; broadcasts to BHLM. None: everything."""
+
+    @cached_property
+    def mask(self) -> "Mask | None":
+        """The same as numbers."""
+        return None if self.allowed is None else Mask(self.allowed, self.n_texts)
 
 
 def fused_attention(
@@ -35,7 +55,10 @@ def fused_attention(
 
     if current() == "torch":
         query, key, value = map(ops.convert_to_tensor, (query_BLHK, key_BMHK, value_BMHK))
-        return _torch_attention(query, key, value, allowed, dropout)
+        if dropout is None:
+            return _torch_attention(query, key, value, allowed)
+        block = Block(len(query), query.shape[1], key.shape[1], allowed)
+        return fused_attention_of_blocks(query, key, value, [block], dropout).view(query.shape)
     output_BLHK = ops.dot_product_attention(query_BLHK, key_BMHK, value_BMHK, mask=allowed)
     if allowed is None:
         return output_BLHK
@@ -48,12 +71,26 @@ def fuses_dropout(x: Tensor) -> bool:
     return current() == "torch" and x.device.type == "cpu" and str(x.dtype) == "torch.float32"
 
 
-def _torch_attention(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, dropout: Any) -> Tensor:
+def fused_attention_of_blocks(
+    query_1NHK: Tensor, key_1NHK: Tensor, value_1NHK: Tensor, blocks: Sequence[Block], dropout: Any
+) -> Tensor:
+    """The same for texts of several lengths that lie one after another, where `fuses_dropout`.
+
+    Args:
+        query_1NHK: the tokens that ask, block by block and in each block text by text.
+        key_1NHK: the tokens that are asked, in the same order.
+        value_1NHK: what is summed up.
+        blocks: how many tokens belong together.
+        dropout: a rate and a seed generator.
+    """
+    rate, generator = dropout
+    flat = (x.flatten(0, 1) for x in (query_1NHK, key_1NHK, value_1NHK))
+    return _with_dropout()(*flat, blocks, rate, *generator.next().tolist())[None]
+
+
+def _torch_attention(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None) -> Tensor:
     import torch
 
-    if dropout is not None:
-        rate, generator = dropout
-        return _with_dropout()(query, key, value, allowed, rate, *generator.next().tolist())
     # Given a boolean mask, PyTorch's kernels give zeros by themselves; through Keras it would become numbers first.
     heads_first = (x.transpose(1, 2) for x in (query, key, value))
     return torch.nn.functional.scaled_dot_product_attention(*heads_first, attn_mask=allowed).transpose(1, 2)
@@ -82,58 +119,77 @@ def _make() -> Any:
 
 
 def _forward(
-    ctx: Any, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, rate: float, seed: int, counter: int
+    ctx: Any, query: Tensor, key: Tensor, value: Tensor, blocks: Sequence[Block], rate: float, seed: int, counter: int
 ) -> Tensor:
     import torch
 
-    scale = 1 / math.sqrt(query.shape[-1])
-    scaled, key, value = _heads_first(query, scale), _heads_first(key), _heads_first(value)
-    keeps = kept((*scaled.shape[:3], key.shape[2]), rate, seed, counter)
-    mask = None if allowed is None else Mask(allowed, len(query))
-    remembers = keeps.numel() <= _REMEMBERED
-    weights = Room(keeps.shape, for_all=remembers)
-    dropped = Room(keeps.shape, for_all=True) if remembers else weights
-    output = torch.empty_like(scaled)
-    for part in _parts(keeps.shape):
-        weights_BHLM = _weights(scaled, key, mask, part, weights.of(part))
-        dropped_BHLM = torch.mul(weights_BHLM, keeps[part], out=dropped.of(part))
-        _product(dropped_BHLM, value[part], output[part])
-    output.mul_(1 / (1 - rate))
-    again = (weights.memory, dropped.memory) if remembers else (keeps,)
-    ctx.save_for_backward(scaled, key, value, output, *again)
-    ctx.mask, ctx.rate, ctx.scale = mask, rate, scale
-    return output.transpose(1, 2)
+    shapes = Shapes(blocks, *query.shape[1:])
+    scaled = _heads_first(query, shapes.asking, 1 / math.sqrt(query.shape[-1]))
+    key, value = _heads_first(key, shapes.asked), _heads_first(value, shapes.asked)
+    keeps = Pile(shapes.weights, kept((shapes.n_weights,), rate, seed, counter))
+    remembers = shapes.n_weights <= _REMEMBERED
+    weights = Pile(shapes.weights) if remembers else Room(shapes)
+    dropped = Pile(shapes.weights) if remembers else weights
+    result = Pile(shapes.asking)
+    for b, part in shapes.parts():
+        weights_BHLM = _weights(scaled.of(b, part), key.of(b, part), blocks[b].mask, part, weights.of(b, part))
+        dropped_BHLM = torch.mul(weights_BHLM, keeps.of(b, part), out=dropped.of(b, part))
+        _product(dropped_BHLM, value.of(b, part), result.of(b, part))
+    output = _heads_last(result, 1 / (1 - rate))
+    again = (weights, dropped) if remembers else (keeps,)
+    ctx.save_for_backward(output, *(pile.memory for pile in (scaled, key, value, *again)))
+    ctx.blocks, ctx.rate = blocks, rate
+    return output
 
 
 def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    import torch
-
-    scaled, key, value, output, *again = ctx.saved_tensors
-    of_query, of_key, of_value = (torch.empty_like(x) for x in (scaled, key, value))
-    inner = (gradient.transpose(1, 2) * output).sum(-1, keepdim=True)  # BHL1: Σ_m α dα
-    gradient = _heads_first(gradient, 1 / (1 - ctx.rate))
-    room, remade = (Room(again[0].shape, for_all=False) for _ in range(2))
-    for part in _parts(again[0].shape):
+    output, *memories = ctx.saved_tensors
+    shapes = Shapes(ctx.blocks, *output.shape[1:])
+    kinds = (shapes.asking, shapes.asked, shapes.asked, shapes.weights, shapes.weights)
+    scaled, key, value, *again = (Pile(kind, memory) for kind, memory in zip(kinds, memories, strict=False))
+    of_query, of_key, of_value = (Pile(kind) for kind in kinds[:3])
+    inner = _heads_first((gradient * output).sum(-1, keepdim=True), [(*shape[:3], 1) for shape in shapes.asking])
+    gradients = _heads_first(gradient, shapes.asking, 1 / (1 - ctx.rate))
+    room, remade = Room(shapes), Room(shapes)
+    for b, part in shapes.parts():
         if len(again) == 2:
-            weights_BHLM, dropped_BHLM = again[0][part], again[1][part]
+            weights_BHLM, dropped_BHLM = (pile.of(b, part) for pile in again)
         else:
-            weights_BHLM = _weights(scaled, key, ctx.mask, part, remade.of(part))
-            dropped_BHLM = weights_BHLM * again[0][part]
-        of_scores = _product(gradient[part], value[part].transpose(2, 3), room.of(part))
-        of_scores.mul_(dropped_BHLM).addcmul_(weights_BHLM, inner[part], value=-1)
-        _product(of_scores, key[part], of_query[part])
-        _product(of_scores.transpose(2, 3), scaled[part], of_key[part])
-        _product(dropped_BHLM.transpose(2, 3), gradient[part], of_value[part])
-    gradients = (x.transpose(1, 2) for x in (of_query.mul_(ctx.scale), of_key, of_value))
-    return *gradients, None, None, None, None
+            mask, into = ctx.blocks[b].mask, remade.of(b, part)
+            weights_BHLM = _weights(scaled.of(b, part), key.of(b, part), mask, part, into)
+            dropped_BHLM = weights_BHLM * again[0].of(b, part)
+        asked_BHLK = gradients.of(b, part)
+        of_scores = _product(asked_BHLK, value.of(b, part).transpose(2, 3), room.of(b, part))
+        of_scores.mul_(dropped_BHLM).addcmul_(weights_BHLM, inner.of(b, part), value=-1)
+        _product(of_scores, key.of(b, part), of_query.of(b, part))
+        _product(of_scores.transpose(2, 3), scaled.of(b, part), of_key.of(b, part))
+        _product(dropped_BHLM.transpose(2, 3), asked_BHLK, of_value.of(b, part))
+    scale = 1 / math.sqrt(output.shape[-1])
+    return _heads_last(of_query, scale), _heads_last(of_key), _heads_last(of_value), None, None, None, None
 
 
+Shape = tuple[int, int, int, int]
 Part = tuple[slice, slice]
-"""Rows of the batch, and heads."""
+"""Texts of a block, and heads."""
 
 
-def _parts(shape_BHLM: tuple[int, ...]) -> Iterator[Part]:
-    """Rows and heads whose weights are in the cache together: some rows, or of one long row some heads."""
+class Shapes:
+    """Of what belongs to each block."""
+
+    def __init__(self, blocks: Sequence[Block], n_heads: int, width: int) -> None:
+        self.asking: list[Shape] = [(block.n_texts, n_heads, block.n_queries, width) for block in blocks]
+        self.asked: list[Shape] = [(block.n_texts, n_heads, block.n_memory, width) for block in blocks]
+        self.weights: list[Shape] = [(block.n_texts, n_heads, block.n_queries, block.n_memory) for block in blocks]
+        self.n_weights = sum(map(math.prod, self.weights))
+
+    def parts(self) -> Iterator[tuple[int, Part]]:
+        """The number of a block, and texts and heads of it whose weights are in the cache together."""
+        for b, shape in enumerate(self.weights):
+            yield from ((b, part) for part in _parts(shape))
+
+
+def _parts(shape_BHLM: Shape) -> Iterator[Part]:
+    """Some texts, or of one long text some heads."""
     batch, n_heads, length, memory = shape_BHLM
     heads = min(n_heads, max(1, _IN_CACHE // (length * memory)))
     rows = max(1, _IN_CACHE // (heads * length * memory)) if heads == n_heads else 1
@@ -142,28 +198,66 @@ def _parts(shape_BHLM: tuple[int, ...]) -> Iterator[Part]:
             yield slice(row, min(row + rows, batch)), slice(head, min(head + heads, n_heads))
 
 
-class Room:
-    """Memory for weights: for those of all parts, or for one part's after another, which so stays in the cache."""
+class Pile:
+    """Arrays of several shapes, one for each block, in one piece of memory."""
 
-    def __init__(self, shape_BHLM: tuple[int, ...], *, for_all: bool) -> None:
+    def __init__(self, shapes: list[Shape], memory: Tensor | None = None) -> None:
         import torch
 
-        rows, heads = next(_parts(shape_BHLM))
-        self.for_all = for_all
-        self.memory = torch.empty(shape_BHLM if for_all else (rows.stop, heads.stop, *shape_BHLM[2:]))
+        sizes = [math.prod(shape) for shape in shapes]
+        self.memory = torch.empty(sum(sizes)) if memory is None else memory
+        self.arrays = [part.view(shape) for part, shape in zip(self.memory.split(sizes), shapes, strict=True)]
 
-    def of(self, part: Part) -> Tensor:
-        """Where the weights of these rows and heads lie."""
-        rows, heads = part
-        return self.memory[part] if self.for_all else self.memory[: rows.stop - rows.start, : heads.stop - heads.start]
+    def of(self, b: int, part: Part) -> Tensor:
+        """What belongs to these texts and heads of a block."""
+        return self.arrays[b][part]
 
 
-def _heads_first(x_BLHK: Tensor, factor: float | None = None) -> Tensor:
-    """BHLK, the numbers of each head side by side: matrices that lie so are multiplied faster."""
+class Room:
+    """Memory for the weights of one part after another, which so stays in the cache."""
+
+    def __init__(self, shapes: Shapes) -> None:
+        import torch
+
+        self.shapes = shapes.weights
+        firsts = [(next(_parts(shape)), shape) for shape in self.shapes]  # the others are no larger
+        self.memory = torch.empty(max(rows.stop * heads.stop * shape[2] * shape[3] for (rows, heads), shape in firsts))
+
+    def of(self, b: int, part: Part) -> Tensor:
+        """Where the weights of these texts and heads of a block lie."""
+        (rows, heads), (_, _, length, memory) = part, self.shapes[b]
+        shape = (rows.stop - rows.start, heads.stop - heads.start, length, memory)
+        return self.memory[: math.prod(shape)].view(shape)
+
+
+def _heads_first(x_NHK: Tensor, shapes: list[Shape], factor: float = 1.0) -> Pile:
+    """BHLK of each block, the numbers of each head side by side: matrices that lie so are multiplied faster."""
     import torch
 
-    x_BHLK = x_BLHK.transpose(1, 2)
-    return x_BHLK.contiguous() if factor is None else torch.mul(x_BHLK, factor, out=torch.empty(x_BHLK.shape))
+    pile, first = Pile(shapes), 0
+    for array_BHLK in pile.arrays:
+        n_texts, n_heads, length, width = array_BHLK.shape
+        last = first + n_texts * length
+        x_BLHK = x_NHK[first:last].view(n_texts, length, n_heads, width)
+        torch.mul(x_BLHK.transpose(1, 2), factor, out=array_BHLK)
+        first = last
+    return pile
+
+
+def _heads_last(pile: Pile, factor: float = 1.0) -> Tensor:
+    """NHK: the tokens of all blocks in a row."""
+    import torch
+
+    _, n_heads, _, width = pile.arrays[0].shape
+    x_NHK = torch.empty(pile.memory.numel() // (n_heads * width), n_heads, width)
+    first = 0
+    for array_BHLK in pile.arrays:
+        n_texts, _, length, _ = array_BHLK.shape
+        last = first + n_texts * length
+        x_BLHK = x_NHK[first:last].view(n_texts, length, n_heads, width)
+        torch.mul(array_BHLK, factor, out=x_BLHK.transpose(1, 2))
+        first = last
+    return x_NHK
 
 
 def _product(a_BHLM: Tensor, b_BHMK: Tensor, into_BHLK: Tensor) -> Tensor:
@@ -188,10 +282,10 @@ class Mask:
 
 
 def _weights(scaled: Tensor, key: Tensor, mask: Mask | None, part: Part, into_BHLM: Tensor) -> Tensor:
-    """α_BHLM of some rows and heads, before dropout."""
+    """α_BHLM of some texts and heads, before dropout."""
     import torch
 
-    scores = _product(scaled[part], key[part].transpose(2, 3), into_BHLM)
+    scores = _product(scaled, key.transpose(2, 3), into_BHLM)
     if mask is not None:
         scores.add_(mask.added[part[0]])
     weights = torch.softmax(scores, -1, out=scores)

@@ -61,6 +61,16 @@ def current() -> str:
     return str(keras.backend.backend())
 
 
+def compiles_each_shape() -> bool:
+    """Whether arrays of a new shape cost a compilation, as they do in JAX and TensorFlow."""
+    return current() != "torch"
+
+
+def leaves_padding_out() -> bool:
+    """Whether a batch is computed without its padding: where any shape is welcome, and a mask is looked at for free."""
+    return not compiles_each_shape() and devices()[0] == "cpu"
+
+
 def versions() -> dict[str, str | None]:
     """The installed version of every package that matters to a bug report; None where one is missing."""
     packages = ("keras", "torch", "jax", "tensorflow", "tensorflow-cpu", "numpy", "tokenizers", "safetensors")

@@ -19,8 +19,8 @@ _TOKENS_AT_ONCE = 2048
 def shape_of(model: "Bert", pad_id: int) -> Shape:
     """How units become arrays for this model."""
     config = model.config
-    fixed = backend.current() != "torch"
-    return Shape(pad_id, config.max_positions, several=model.head_name == "choose", fixed=fixed)
+    several, fixed = model.head_name == "choose", backend.compiles_each_shape()
+    return Shape(pad_id, config.max_positions, several=several, fixed=fixed)
 
 
 class KerasEngine:

@@ -2,12 +2,21 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 from keras import ops
 
-from unmask.backend import Tensor, fused_attention, fuses_dropout, linear_side_by_side, reshape
+from unmask.backend import (
+    Tensor,
+    fused_attention,
+    fused_attention_of_blocks,
+    fuses_dropout,
+    linear_side_by_side,
+    reshape,
+)
 from unmask.config import ModelConfig
 from unmask.model.direct import Dropout, Linear, Part
+from unmask.model.unpadded import Unpadded
 
 KeysValues = tuple[Tensor, Tensor]
 """Projected keys and values, each of shape BMHK; kept between the steps of a decoder, they are its cache."""
@@ -63,6 +72,17 @@ def scaled_dot_product_attention(
     return ops.einsum("bhlm,bmhk->blhk", dropped_BHLM, value_BMHK), weights_BHLM
 
 
+def unpadded_attention(
+    query_1NHK: Tensor, key_1NHK: Tensor, value_1NHK: Tensor, texts: Unpadded, *, dropout: Dropout | None = None
+) -> Tensor:
+    """The same for texts of several lengths in one row, which do not see each other."""
+    if dropout is not None and fuses_dropout(query_1NHK):
+        how = dropout.rate, dropout.seed_generator
+        return fused_attention_of_blocks(query_1NHK, key_1NHK, value_1NHK, texts.blocks, how)
+    attention = partial(scaled_dot_product_attention, dropout=dropout)
+    return texts.attend(attention, query_1NHK, key_1NHK, value_1NHK)
+
+
 def masked_softmax(scores_BHLM: Tensor, allowed: Tensor | None) -> Tensor:
     """Softmax over the memory, in float32; what is not allowed gets weight 0, even if that is everything."""
     scores = ops.cast(scores_BHLM, "float32")
@@ -93,7 +113,7 @@ class MultiHeadAttention(Part):
         self,
         query_BLD: Tensor,
         memory_BMD: Tensor | None = None,
-        allowed: Tensor | None = None,
+        allowed: Tensor | Unpadded | None = None,
         with_weights: bool = False,
         training: bool | None = None,
     ) -> tuple[Tensor, Tensor | None]:
@@ -119,7 +139,7 @@ class MultiHeadAttention(Part):
         self,
         query_BLD: Tensor,
         keys_values: KeysValues,
-        allowed: Tensor | None,
+        allowed: Tensor | Unpadded | None,
         *,
         with_weights: bool = False,
         training: bool | None = None,
@@ -132,19 +152,19 @@ class MultiHeadAttention(Part):
         self,
         query_BLHK: Tensor,
         keys_values: KeysValues,
-        allowed: Tensor | None,
+        allowed: Tensor | Unpadded | None,
         *,
         with_weights: bool,
         training: bool | None,
     ) -> tuple[Tensor, Tensor | None]:
-        drops = bool(training) and self.weight_dropout.rate > 0
-        output_BLHK, weights_BHLM = scaled_dot_product_attention(
-            query_BLHK,
-            *keys_values,
-            allowed,
-            dropout=self.weight_dropout if drops else None,
-            with_weights=with_weights,
-        )
+        dropout = self.weight_dropout if training and self.weight_dropout.rate > 0 else None
+        weights_BHLM = None
+        if isinstance(allowed, Unpadded):
+            output_BLHK = unpadded_attention(query_BLHK, *keys_values, allowed, dropout=dropout)
+        else:
+            output_BLHK, weights_BHLM = scaled_dot_product_attention(
+                query_BLHK, *keys_values, allowed, dropout=dropout, with_weights=with_weights
+            )
         batch, length = ops.shape(output_BLHK)[:2]
         concatenated_BLD = reshape(output_BLHK, (batch, length, self.n_heads * self.d_head))
         return self.out(concatenated_BLD), weights_BHLM if with_weights else None

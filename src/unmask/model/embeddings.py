@@ -73,25 +73,26 @@ class Embeddings(Part):
             if part is not None:
                 part.build()
 
+    def positions_of(self, ids_BL: Tensor, documents_BL: Tensor | None = None, *, start: Tensor | int = 0) -> Tensor:
+        """The row of the position table for each token; the first stands at `start` (a decoder goes on from there)."""
+        after_pad = self.config.pad_id if self.config.positions_after_pad else None
+        return position_ids(ids_BL, after_pad=after_pad, documents_BL=documents_BL) + start
+
     def call(
         self,
         ids_BL: Tensor,
+        positions_BL: Tensor,
         segments_BL: Tensor | None = None,
-        documents_BL: Tensor | None = None,
-        start: Tensor | int = 0,
         training: bool | None = None,
     ) -> Tensor:
-        """Embeds tokens whose first one stands at position `start` (a decoder goes on from there)."""
+        """Embeds tokens at their positions; see `positions_of`."""
         config = self.config
-        after_pad = config.pad_id if config.positions_after_pad else None
         hidden_BLD = self.tokens(ids_BL)
         if config.embedding_scale:
             hidden_BLD = hidden_BLD * math.sqrt(config.d_model)
         if self.segments is not None:
             hidden_BLD = hidden_BLD + self.segments(ops.zeros_like(ids_BL) if segments_BL is None else segments_BL)
-        hidden_BLD = hidden_BLD + self.positions(
-            position_ids(ids_BL, after_pad=after_pad, documents_BL=documents_BL) + start
-        )
+        hidden_BLD = hidden_BLD + self.positions(positions_BL)
         if self.norm is not None:
             hidden_BLD = self.norm(hidden_BLD)
         return self.dropout(hidden_BLD, training=training)

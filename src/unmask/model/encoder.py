@@ -11,6 +11,7 @@ from unmask.model.attention import allowed_to_attend
 from unmask.model.direct import LayerNorm, recomputed
 from unmask.model.embeddings import Embeddings
 from unmask.model.layers import EncoderLayer
+from unmask.model.unpadded import Unpadded, unpadded
 
 
 class Encoder(keras.layers.Layer):
@@ -66,8 +67,24 @@ class Encoder(keras.layers.Layer):
         seen = on_host(attend_BL)
         if seen is not None and seen.all():  # a batch without padding needs no mask
             attend_BL = None
-        allowed = allowed_to_attend(attend_BL, documents_BL)
-        hidden_BLD = self.embeddings(ids_BL, segments_BL=segments_BL, documents_BL=documents_BL, training=training)
+        positions_BL = self.embeddings.positions_of(ids_BL, documents_BL)
+        in_a_row = None if with_weights or documents_BL is not None else unpadded(attend_BL, only_BP)
+        if in_a_row is not None:
+            ids_BL, positions_BL, only_BP = in_a_row.row_of(ids_BL), in_a_row.row_of(positions_BL), in_a_row.wanted()
+            segments_BL = None if segments_BL is None else in_a_row.row_of(segments_BL)
+        allowed = in_a_row or allowed_to_attend(attend_BL, documents_BL)
+        hidden_BLD = self.embeddings(ids_BL, positions_BL, segments_BL, training=training)
+        hidden_BLD, weights = self._through_the_stack(hidden_BLD, allowed, only_BP, with_weights, training)
+        return in_a_row.padded(hidden_BLD) if in_a_row else hidden_BLD, weights
+
+    def _through_the_stack(
+        self,
+        hidden_BLD: Tensor,
+        allowed: Tensor | Unpadded | None,
+        only_BP: Tensor | None,
+        with_weights: bool,
+        training: bool | None,
+    ) -> tuple[Tensor, list[Tensor]]:
         weights = []
         for layer in self.stack:
             run = recomputed(layer, layer.dropouts) if self.checkpointing and training else layer

@@ -12,6 +12,7 @@ from unmask.backend import Tensor
 from unmask.config import ModelConfig
 from unmask.model.attention import KeysValues, MultiHeadAttention
 from unmask.model.direct import Dropout, LayerNorm, Linear, Part
+from unmask.model.unpadded import Unpadded
 
 
 def activate(x: Tensor, activation: str) -> Tensor:
@@ -89,7 +90,7 @@ class EncoderLayer(Part):
     def call(
         self,
         hidden_BLD: Tensor,
-        allowed: Tensor | None = None,
+        allowed: Tensor | Unpadded | None = None,
         only_BP: Tensor | None = None,
         with_weights: bool = False,
         training: bool | None = None,
@@ -124,8 +125,10 @@ def take_positions(hidden_BLD: Tensor, positions_BP: Tensor) -> Tensor:
     return ops.take(flat_ND, rows_B1 + positions_BP, axis=0)
 
 
-def take_queries(allowed: Tensor | None, positions_BP: Tensor) -> Tensor | None:
+def take_queries(allowed: Tensor | Unpadded | None, positions_BP: Tensor) -> Tensor | Unpadded | None:
     """The mask of the queries at the given positions; one that is the same for all queries stays as it is."""
+    if isinstance(allowed, Unpadded):
+        return allowed.asked_by_wanted()
     if allowed is None or allowed.shape[2] == 1:
         return allowed
     return ops.take_along_axis(allowed, positions_BP[:, None, :, None], axis=2)

@@ -73,12 +73,17 @@ class Shape:
     fixed: bool = False
     """Whether shapes are rounded up to few different ones, as compiling backends want."""
 
+    def length_of(self, unit: Unit) -> int:
+        """Tokens of the unit's row, if it were alone."""
+        rounded = -(-unit.length // _LENGTH_STEP) * _LENGTH_STEP
+        return min(self.limit, rounded) if self.fixed else unit.length
+
     def arrays(self, units: Listed[Unit]) -> dict[str, np.ndarray]:
         """ids_BL, segments_BL and attend_BL (with choices ids_BNL …), and rows_B: 1 for a unit, 0 for an empty row."""
-        size, length = len(units), max(unit.length for unit in units)
+        size, length = len(units), max(map(self.length_of, units))
         n = max(len(unit.sequences) for unit in units) if self.several else 1
         if self.fixed:
-            size, length = 1 << (size - 1).bit_length(), min(self.limit, -(-length // _LENGTH_STEP) * _LENGTH_STEP)
+            size = 1 << (size - 1).bit_length()
         ids = np.full((size, n, length), self.pad_id, np.int32)
         segments, attend = np.zeros((size, n, length), np.int32), np.zeros((size, n, length), bool)
         for b, unit in enumerate(units):

@@ -14,10 +14,11 @@ from unmask import backend
 from unmask.backend import Tensor
 from unmask.checkpoint import load_model, save_model
 from unmask.checkpoint.folder import check_vocabulary
-from unmask.data.buckets import cut, epoch_batches
+from unmask.data.epochs import epoch_batches
 from unmask.engines.keras import KerasEngine
 from unmask.errors import UserError
 from unmask.files import only_run_in, write_json, write_whole
+from unmask.lengths import cut, fill
 from unmask.predict import TASK_FILE
 from unmask.tasks.task import Task
 from unmask.tasks.units import Unit, Window
@@ -37,10 +38,8 @@ from unmask.train.tuning import Tuning
 log = logging.getLogger("unmask")
 
 FREE = ("save_every",)
-_PIECE_COSTS = 128
-"""One more piece of a batch takes as long as so many tokens, on top of its own: measured on one and two cores."""
-_COMPILED_PIECE_COSTS = 1 << 30
-"""Where every new shape is compiled, pieces are as few as possible."""
+_PIECE_COSTS = 512
+"""Where padding is computed: one more piece of a batch takes as long as so many tokens, on top of its own."""
 _USUAL_LENGTH = 512
 
 
@@ -124,7 +123,6 @@ class Tuner:
         self.window = self._window()
         self.units = self._units(labelled.train, training=True)
         self.dev_units = self._units(labelled.dev, training=False)
-        self.lengths = np.asarray([unit.length * len(unit.sequences) for unit in self.units])
         self._keep_still()
         numbers = {name: getattr(tuning, name) for name in ("beta_1", "beta_2", "epsilon", "weight_decay")}
         self.learner = backend.learner(self.model, self._loss, adamw(self.model, **numbers))
@@ -218,7 +216,7 @@ class Tuner:
         )
 
     def _epoch_of(self, epoch: int) -> list[np.ndarray]:
-        return epoch_batches(self.lengths, size=self.tuning.batch_size, seed=self.tuning.seed, epoch=epoch)
+        return epoch_batches(len(self.units), size=self.tuning.batch_size, seed=self.tuning.seed, epoch=epoch)
 
     def _inputs(self, first: int, last: int) -> Iterator[StepInput]:
         for step in range(first, last):
@@ -228,9 +226,7 @@ class Tuner:
     def step_input(self, units: list[Unit]) -> StepInput:
         """A batch in pieces that fit the machine; the loss of each is divided by the weight of all."""
         pieces = []
-        lengths = np.asarray([unit.length * len(unit.sequences) for unit in units])
-        price = _COMPILED_PIECE_COSTS if self.engine.shape.fixed else _PIECE_COSTS
-        for chosen in cut(lengths, most_tokens=self.tuning.piece_tokens, piece_costs=price):
+        for chosen in self._pieces(units):
             part = [units[i] for i in chosen]
             arrays = self.engine.shape.arrays(part)
             size, length = arrays["ids_BL"].shape[0], arrays["ids_BL"].shape[-1]
@@ -242,6 +238,13 @@ class Tuner:
             arrays["per_weight"] = np.asarray(1 / weight, np.float32)
         n_tokens = sum(len(sequence.ids) for unit in units for sequence in unit.sequences)
         return StepInput(list(pieces), n_tokens, lambda sums: {"loss": float(sums[0]) / weight})
+
+    def _pieces(self, units: list[Unit]) -> list[np.ndarray]:
+        most = self.tuning.piece_tokens
+        if backend.leaves_padding_out():
+            return fill(np.asarray([sum(len(s.ids) for s in unit.sequences) for unit in units]), most_tokens=most)
+        lengths_N = np.asarray([self.engine.shape.length_of(unit) * len(unit.sequences) for unit in units])
+        return cut(lengths_N, most_tokens=most, piece_costs=_PIECE_COSTS)
 
     # --- what is said of it ----------------------------------------------------------------------
 

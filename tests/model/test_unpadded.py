@@ -1,0 +1,205 @@
+"""Computing a batch without its padding gives what computing it with padding gives: outputs and gradients."""
+
+from functools import partial
+
+import keras
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras import ops
+
+from unmask import backend, preset
+from unmask.model import Bert
+from unmask.model import unpadded as unpadding
+from unmask.model.attention import scaled_dot_product_attention, unpadded_attention
+from unmask.model.direct import Dropout
+from unmask.model.unpadded import unpadded
+
+pytestmark = pytest.mark.backend
+LENGTHS = np.asarray([3, 16, 5, 5, 9, 4, 0, 12])
+ATTEND = np.arange(16) < LENGTHS[:, None]
+SHAPE = {"vocab_size": 40, "max_positions": 16, "d_model": 16, "d_ff": 24, "n_layers": 2, "n_heads": 2, "dropout": 0.0}
+
+
+@pytest.fixture(autouse=True)
+def everywhere(monkeypatch):
+    """JAX and TensorFlow would leave it; what they compute must be right all the same."""
+    monkeypatch.setattr(unpadding, "leaves_padding_out", lambda: True)
+
+
+def texts(pad_id, attend=ATTEND):
+    ids = np.random.default_rng(0).integers(5, 40, attend.shape).astype(np.int32)
+    return np.where(attend, ids, pad_id).astype(np.int32)
+
+
+def made(family, head, **shape):
+    classes = ("a", "b", "c") if head in ("classify", "tag") else None
+    return Bert(
+        preset(family, "tiny", **{**SHAPE, "attention_dropout": 0.0, "classes": classes, **shape}), head, seed=1
+    )
+
+
+def outputs(model, *, training=None, **inputs):
+    found = model(**inputs, training=training)
+    return list(found) if isinstance(found, tuple | list) else [found]
+
+
+def at_tokens(output, attend):
+    """What stands at padding has no meaning."""
+    if tuple(output.shape[:2]) != attend.shape:
+        return output
+    return ops.where(attend.reshape(attend.shape + (1,) * (len(output.shape) - 2)), output, 0.0)
+
+
+HEADS = ("encoder", "pooler", "mlm", "mlm at some", "nsp", "mlm+nsp", "classify", "tag", "read", "choose")
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+@pytest.mark.parametrize("head", HEADS)
+def test_outputs_and_gradients(family, head, monkeypatch):
+    name, _, some = head.partition(" at ")
+    if family == "roberta" and "nsp" in name:
+        pytest.skip("RoBERTa has no segments and no NSP")
+    model = made(family, name)
+    inputs = {"ids_BL": texts(model.config.pad_id), "attend_BL": ATTEND}
+    if family == "bert":
+        inputs["segments_BL"] = ((np.arange(16) > 3) & ATTEND).astype(np.int32)
+    if some:
+        inputs["predict_BP"] = np.stack([np.zeros_like(LENGTHS), np.maximum(LENGTHS, 1) - 1], axis=1).astype(np.int32)
+    if name == "choose":
+        inputs = {key: x.reshape(4, 2, 16) for key, x in inputs.items()}
+
+    def loss():
+        return sum(ops.sum(ops.sin(at_tokens(x, ATTEND) * 3)) for x in outputs(model, **inputs))
+
+    found, (value, gradients) = outputs(model, **inputs), backend.loss_and_gradients(model, loss)
+    monkeypatch.setattr(unpadding, "leaves_padding_out", lambda: False)
+    expected, (expected_value, expected_gradients) = outputs(model, **inputs), backend.loss_and_gradients(model, loss)
+    for one, other in zip(found, expected, strict=True):
+        one, other = (ops.convert_to_numpy(at_tokens(x, ATTEND)) for x in (one, other))
+        np.testing.assert_allclose(one, other, atol=2e-5)
+    assert value == pytest.approx(expected_value, rel=1e-4)
+    for path, gradient in gradients.items():
+        np.testing.assert_allclose(gradient, expected_gradients[path], rtol=1e-5, atol=2e-4, err_msg=path)
+
+
+def test_texts_of_one_length_in_a_wider_array():
+    model = made("roberta", "tag")
+    attend = np.broadcast_to(np.arange(16) < 5, (3, 16))
+    ids = texts(model.config.pad_id, attend)
+    assert len(unpadded(attend, None).tokens_N) == 15
+    wide, narrow = (ops.convert_to_numpy(model(ids[:, :end], attend_BL=attend[:, :end])) for end in (16, 5))
+    np.testing.assert_allclose(wide[:, :5], narrow, atol=1e-5)
+    assert (wide[:, 5:] == wide[0, 5]).all()
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=12))
+def test_in_a_row_and_back(lengths):
+    attend = np.arange(31) < np.asarray(lengths)[:, None]
+    ids = np.where(attend, np.random.default_rng(0).integers(1, 99, attend.shape), 0).astype(np.float32)
+    row = unpadded(attend, None)
+    padding = len(row.tokens_N) - sum(max(1, length) for length in lengths)
+    assert 0 <= padding <= unpadding._BLOCK_COSTS * len(lengths)
+    assert sum(block.n_texts * block.n_memory for block in row.blocks) == len(row.tokens_N)
+    back = ops.convert_to_numpy(row.padded(ops.expand_dims(row.row_of(ops.convert_to_tensor(ids)), -1)))[..., 0]
+    np.testing.assert_array_equal(back, ids)
+
+
+def test_a_batch_without_padding_is_left_as_it_is():
+    assert unpadded(np.ones((3, 7), bool), None) is None
+
+
+@pytest.mark.parametrize("attend", [[[0, 1, 1], [1, 1, 1]], [[1, 0, 1], [1, 0, 0]]], ids=["before", "between"])
+def test_padding_elsewhere_is_computed_as_it_was(attend):
+    assert unpadded(np.asarray(attend, bool), None) is None
+
+
+def test_what_padding_becomes_is_computed_if_somebody_asks():
+    attend = np.arange(20) < np.asarray([[1], [20]])
+    assert unpadded(attend, np.asarray([[0], [2]])) is not None
+    assert unpadded(attend, np.asarray([[1], [2]])) is None
+
+
+def test_padding_becomes_zeros():
+    model = made("bert", "encoder")
+    hidden = ops.convert_to_numpy(model(texts(0), attend_BL=ATTEND))
+    assert (hidden[~(np.arange(16) < np.maximum(LENGTHS, 1)[:, None] + unpadding._BLOCK_COSTS)] == 0).all()
+    assert (np.abs(hidden[ATTEND]).max(axis=-1) > 0).all()
+
+
+def numbers(*shape, seed):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def test_dropout_drops_weights_and_scales_up_the_others():
+    row = unpadded(ATTEND, None)
+    query, key, value = (ops.convert_to_tensor(numbers(1, len(row.tokens_N), 3, 4, seed=i)) for i in range(3))
+    plain = ops.convert_to_numpy(unpadded_attention(query, key, value, row))
+    dropout = Dropout(0.3, 7, name="dropout")
+    drawn = [ops.convert_to_numpy(unpadded_attention(query, key, value, row, dropout=dropout)) for _ in range(60)]
+    assert not np.array_equal(drawn[0], drawn[1])
+    assert np.abs(np.mean(drawn, axis=0) - plain).mean() < 0.06
+
+
+@pytest.mark.parametrize("remembered", [0, 1 << 23])
+@pytest.mark.parametrize("in_cache", [100, 1 << 20], ids=["one text or head at a time", "all at once"])
+def test_dropout_of_all_blocks_at_once_is_that_of_each_by_itself(remembered, in_cache, monkeypatch):
+    """Given the same numbers to keep: outputs and gradients of the fused function are those of the formula."""
+    import unmask.backend.attention as fused_attention
+
+    row = unpadded(ATTEND, None)
+    variables = [keras.Variable(numbers(1, len(row.tokens_N), 3, 4, seed=i), name=f"x{i}") for i in range(3)]
+    if not backend.fuses_dropout(variables[0].value):
+        pytest.skip("only PyTorch's attention is fused with dropout here")
+    monkeypatch.setattr(fused_attention, "_REMEMBERED", remembered)
+    monkeypatch.setattr(fused_attention, "_IN_CACHE", in_cache)
+    sizes = [block.n_texts * 3 * block.n_queries * block.n_memory for block in row.blocks]
+    keeps = [draw < 0.7 for draw in np.split(np.random.default_rng(1).random(sum(sizes)), np.cumsum(sizes)[:-1])]
+    all_at_once = ops.convert_to_tensor(np.concatenate(keeps).astype(np.uint8))
+    monkeypatch.setattr(fused_attention, "kept", lambda *_: all_at_once)
+    blocks, one_by_one = row.blocks, iter(())
+
+    class Kept:
+        """Dropout that keeps what it is told to, block after block."""
+
+        rate = 0.3
+
+        def __call__(self, weights_BHLM, training):
+            assert training
+            return weights_BHLM * ops.convert_to_tensor(next(one_by_one).reshape(weights_BHLM.shape) / 0.7, "float32")
+
+    def fused():
+        how = 0.3, keras.random.SeedGenerator(0)
+        return ops.sum(ops.sin(backend.fused_attention_of_blocks(*(v.value for v in variables), blocks, how)))
+
+    def formula():
+        nonlocal one_by_one
+        one_by_one = iter(keeps)
+        attention = partial(scaled_dot_product_attention, dropout=Kept(), with_weights=True)
+        return ops.sum(ops.sin(row.attend(attention, *(v.value for v in variables))))
+
+    holder = type("Holder", (), {"trainable_variables": variables})()
+    (value, gradients), (wanted, expected) = (backend.loss_and_gradients(holder, loss) for loss in (fused, formula))
+    assert value == pytest.approx(wanted, rel=1e-5)
+    for path, gradient in gradients.items():
+        np.testing.assert_allclose(gradient, expected[path], atol=1e-5, err_msg=path)
+
+
+def test_layers_that_are_computed_again_give_the_same_gradients():
+    fused = backend.current() == "torch"  # elsewhere every block draws for itself, and again would draw the same
+    model = made("bert", "tag", dropout=0.2, attention_dropout=0.2 if fused else 0.0)
+    ids, state = texts(0), [v for v in model.non_trainable_variables if "seed_generator" in v.path]
+    begin = [v.numpy() for v in state]
+
+    def run(checkpointing):
+        for variable, value in zip(state, begin, strict=True):
+            variable.assign(value)
+        model.encoder.checkpointing = checkpointing
+        return backend.loss_and_gradients(model, lambda: ops.sum(ops.sin(model(ids, attend_BL=ATTEND, training=True))))
+
+    (value, gradients), (wanted, expected) = run(False), run(True)
+    assert value == pytest.approx(wanted, rel=1e-5)
+    for path, gradient in gradients.items():
+        np.testing.assert_allclose(gradient, expected[path], rtol=1e-4, atol=1e-4, err_msg=path)
