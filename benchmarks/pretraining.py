@@ -4,10 +4,11 @@ Both sides get the same blocks (full sentences of the Gutenberg books, special t
 (dropout 0.1 everywhere, unless --dropout), the same number of tokens an update and of threads, AdamW and clipping, and
 mask 15 % as they go: ours with `unmask.data.batches`, theirs with `DataCollatorForLanguageModeling` on ready tensors.
 Ours computes the vocabulary, and the last layer, at masked positions only; theirs everywhere. Ours adds up an update's
-gradients in pieces of --piece-tokens, as `unmask pretrain` does by itself; theirs runs with the batch in one piece, as
-its Trainer does unless told otherwise, and in pieces of several sizes (--their-piece-tokens) of which its user would
-have to find the best. A turn is four updates; ours keeps freed memory during its turns as its loop does, and gives it
-back at their end, so that the other side has the C library as it is by itself.
+gradients in pieces of --piece-tokens, as `unmask pretrain` does by itself; theirs runs in the same pieces, which with
+512 tokens are the eight rows that its Trainer has by default, with the batch in one piece, and in smaller ones, of
+which its user would have to find the best (--their-piece-tokens). A turn is four updates; ours keeps freed memory
+during its turns as its loop does, and gives it back at their end, so that the other side has the C library as it is by
+itself.
 
 The share of the machine's matrix-multiply speed counts the multiplications that each side does (forward and twice that
 backward) against square products of 1,024 in the same process.
@@ -20,7 +21,6 @@ import os
 import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 os.environ["KERAS_BACKEND"] = "torch"
@@ -129,16 +129,17 @@ def multiplications(recipe: Recipe, vocabulary: int, *, everywhere: bool) -> flo
     return 3 * ((recipe.n_layers - 1) * (layer + attention) + last + head)
 
 
-def matrix_speed() -> float:
-    """Floating-point operations a second of this machine's matrix products."""
-    a = torch.randn(1024, 1024)
-    a @ a
-    seconds = []
-    for _ in range(12):
-        start = time.perf_counter()
-        a @ a
-        seconds.append(time.perf_counter() - start)
-    return 2 * 1024**3 / statistics.median(seconds)
+class MatrixProducts:
+    """What this machine multiplies at best, measured in turns with the others, since its speed changes."""
+
+    operations = 100 * 2 * 1024**3
+
+    def __init__(self) -> None:
+        self.square = torch.randn(1024, 1024)
+
+    def turn(self) -> None:
+        for _ in range(100):
+            self.square @ self.square
 
 
 def compare(name: str, data: Path, scratch: Path, options: argparse.Namespace) -> None:
@@ -161,8 +162,8 @@ def compare(name: str, data: Path, scratch: Path, options: argparse.Namespace) -
         if options.batch_tokens > tokens:
             in_pieces = Transformers(ours, corpus.folder, options.batch_tokens // tokens)
             turns[f"its pieces of {tokens:,}"] = in_pieces.turn
-    speed = matrix_speed()
-    seconds = take_turns(turns, rounds=options.rounds)
+    seconds = take_turns(turns | {"products": MatrixProducts().turn}, rounds=options.rounds)
+    speed = MatrixProducts.operations / statistics.median(seconds["products"])
     tokens = ours.trainer.batches.size * ours.trainer.batches.blocks.mean_length
     print(f"\n{name}, {tokens:,.0f} tokens an update, length {options.length}, dropout {options.dropout}")
     print(f"{'':22}{'tokens/s':>10}{'share of matrix speed':>24}{'ours is':>12}")

@@ -5,7 +5,7 @@ from functools import partial
 import keras
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keras import ops
 
@@ -19,13 +19,23 @@ from unmask.model.unpadded import unpadded
 pytestmark = pytest.mark.backend
 LENGTHS = np.asarray([3, 16, 5, 5, 9, 4, 0, 12])
 ATTEND = np.arange(16) < LENGTHS[:, None]
-SHAPE = {"vocab_size": 40, "max_positions": 16, "d_model": 16, "d_ff": 24, "n_layers": 2, "n_heads": 2, "dropout": 0.0}
+WIDTH, BLOCK_COSTS = 16, 4
+SHAPE = {
+    "vocab_size": 40,
+    "max_positions": 16,
+    "d_model": WIDTH,
+    "d_ff": 24,
+    "n_layers": 2,
+    "n_heads": 2,
+    "dropout": 0.0,
+}
 
 
 @pytest.fixture(autouse=True)
 def everywhere(monkeypatch):
     """JAX and TensorFlow would leave it; what they compute must be right all the same."""
     monkeypatch.setattr(unpadding, "leaves_padding_out", lambda: True)
+    monkeypatch.setattr(unpadding, "_BLOCK_COSTS", BLOCK_COSTS * WIDTH**2)
 
 
 def texts(pad_id, attend=ATTEND):
@@ -88,44 +98,44 @@ def test_texts_of_one_length_in_a_wider_array():
     model = made("roberta", "tag")
     attend = np.broadcast_to(np.arange(16) < 5, (3, 16))
     ids = texts(model.config.pad_id, attend)
-    assert len(unpadded(attend, None).tokens_N) == 15
+    assert len(unpadded(attend, None, width=WIDTH).tokens_N) == 15
     wide, narrow = (ops.convert_to_numpy(model(ids[:, :end], attend_BL=attend[:, :end])) for end in (16, 5))
     np.testing.assert_allclose(wide[:, :5], narrow, atol=1e-5)
     assert (wide[:, 5:] == wide[0, 5]).all()
 
 
-@settings(deadline=None)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=12))
 def test_in_a_row_and_back(lengths):
     attend = np.arange(31) < np.asarray(lengths)[:, None]
     ids = np.where(attend, np.random.default_rng(0).integers(1, 99, attend.shape), 0).astype(np.float32)
-    row = unpadded(attend, None)
+    row = unpadded(attend, None, width=WIDTH)
     padding = len(row.tokens_N) - sum(max(1, length) for length in lengths)
-    assert 0 <= padding <= unpadding._BLOCK_COSTS * len(lengths)
+    assert 0 <= padding <= BLOCK_COSTS * len(lengths)
     assert sum(block.n_texts * block.n_memory for block in row.blocks) == len(row.tokens_N)
     back = ops.convert_to_numpy(row.padded(ops.expand_dims(row.row_of(ops.convert_to_tensor(ids)), -1)))[..., 0]
     np.testing.assert_array_equal(back, ids)
 
 
 def test_a_batch_without_padding_is_left_as_it_is():
-    assert unpadded(np.ones((3, 7), bool), None) is None
+    assert unpadded(np.ones((3, 7), bool), None, width=WIDTH) is None
 
 
 @pytest.mark.parametrize("attend", [[[0, 1, 1], [1, 1, 1]], [[1, 0, 1], [1, 0, 0]]], ids=["before", "between"])
 def test_padding_elsewhere_is_computed_as_it_was(attend):
-    assert unpadded(np.asarray(attend, bool), None) is None
+    assert unpadded(np.asarray(attend, bool), None, width=WIDTH) is None
 
 
 def test_what_padding_becomes_is_computed_if_somebody_asks():
     attend = np.arange(20) < np.asarray([[1], [20]])
-    assert unpadded(attend, np.asarray([[0], [2]])) is not None
-    assert unpadded(attend, np.asarray([[1], [2]])) is None
+    assert unpadded(attend, np.asarray([[0], [2]]), width=WIDTH) is not None
+    assert unpadded(attend, np.asarray([[1], [2]]), width=WIDTH) is None
 
 
 def test_padding_becomes_zeros():
     model = made("bert", "encoder")
     hidden = ops.convert_to_numpy(model(texts(0), attend_BL=ATTEND))
-    assert (hidden[~(np.arange(16) < np.maximum(LENGTHS, 1)[:, None] + unpadding._BLOCK_COSTS)] == 0).all()
+    assert (hidden[~(np.arange(16) < np.maximum(LENGTHS, 1)[:, None] + BLOCK_COSTS)] == 0).all()
     assert (np.abs(hidden[ATTEND]).max(axis=-1) > 0).all()
 
 
@@ -134,7 +144,7 @@ def numbers(*shape, seed):
 
 
 def test_dropout_drops_weights_and_scales_up_the_others():
-    row = unpadded(ATTEND, None)
+    row = unpadded(ATTEND, None, width=WIDTH)
     query, key, value = (ops.convert_to_tensor(numbers(1, len(row.tokens_N), 3, 4, seed=i)) for i in range(3))
     plain = ops.convert_to_numpy(unpadded_attention(query, key, value, row))
     dropout = Dropout(0.3, 7, name="dropout")
@@ -149,7 +159,7 @@ def test_dropout_of_all_blocks_at_once_is_that_of_each_by_itself(remembered, in_
     """Given the same numbers to keep: outputs and gradients of the fused function are those of the formula."""
     import unmask.backend.attention as fused_attention
 
-    row = unpadded(ATTEND, None)
+    row = unpadded(ATTEND, None, width=WIDTH)
     variables = [keras.Variable(numbers(1, len(row.tokens_N), 3, 4, seed=i), name=f"x{i}") for i in range(3)]
     if not backend.fuses_dropout(variables[0].value):
         pytest.skip("only PyTorch's attention is fused with dropout here")

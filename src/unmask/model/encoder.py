@@ -68,7 +68,11 @@ class Encoder(keras.layers.Layer):
         if seen is not None and seen.all():  # a batch without padding needs no mask
             attend_BL = None
         positions_BL = self.embeddings.positions_of(ids_BL, documents_BL)
-        in_a_row = None if with_weights or documents_BL is not None else unpadded(attend_BL, only_BP)
+        in_a_row = (
+            None
+            if with_weights or documents_BL is not None
+            else unpadded(attend_BL, only_BP, width=self.config.d_model)
+        )
         if in_a_row is not None:
             ids_BL, positions_BL, only_BP = in_a_row.row_of(ids_BL), in_a_row.row_of(positions_BL), in_a_row.wanted()
             segments_BL = None if segments_BL is None else in_a_row.row_of(segments_BL)

@@ -16,8 +16,8 @@ from unmask.lengths import cut
 Attention = Callable[..., tuple[Tensor, Tensor | None]]
 """Of query_BLHK, key_BMHK, value_BMHK and a mask; gives the output_BLHK first."""
 
-_BLOCK_COSTS = 4
-"""One more block takes attention as long as so many tokens take the whole layer."""
+_BLOCK_COSTS = 600_000
+"""One more block takes attention as long as so many tokens, divided by the square of their width, take the layer."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,13 @@ class Unpadded:
         return ops.take(ops.concatenate([x_1ND[0], nothing_1D]), ops.convert_to_tensor(self.places_BL), axis=0)
 
 
-def unpadded(attend_BL: Tensor | None, only_BP: Tensor | None) -> Unpadded | None:
+def unpadded(attend_BL: Tensor | None, only_BP: Tensor | None, *, width: int) -> Unpadded | None:
     """How to compute a batch without its padding; None where it has little, or where the backend would rather not.
 
     Args:
         attend_BL: True for tokens, False for padding.
         only_BP: the positions that are wanted, if not all.
+        width: of the hidden states.
     """
     attend, only = on_host(attend_BL), on_host(only_BP)
     if attend is None or not leaves_padding_out() or (only is None and only_BP is not None):
@@ -99,7 +100,7 @@ def unpadded(attend_BL: Tensor | None, only_BP: Tensor | None) -> Unpadded | Non
     lengths_B = np.maximum(lengths_B, 1)  # of an empty text, one token is computed and attends to nothing
     if only is not None and (only >= lengths_B[:, None]).any():
         return None  # somebody wants to see what padding becomes
-    texts = _laid_out(cut(lengths_B, piece_costs=_BLOCK_COSTS), attend, only)
+    texts = _laid_out(cut(lengths_B, piece_costs=max(1, _BLOCK_COSTS // width**2)), attend, only)
     return texts if len(texts.tokens_N) < attend.size else None
 
 
