@@ -54,6 +54,8 @@ class Encoder(keras.layers.Layer):
     ) -> tuple[Tensor, list[Tensor]]:
         """Hidden states of the last layer, and each layer's attention weights where asked for.
 
+        What stands at padding means nothing; it is 0 where padding is not computed.
+
         Args:
             ids_BL: token ids.
             segments_BL: 0 for the first text of a pair, 1 for the second; all 0 if not given.
@@ -68,11 +70,9 @@ class Encoder(keras.layers.Layer):
         if seen is not None and seen.all():  # a batch without padding needs no mask
             attend_BL = None
         positions_BL = self.embeddings.positions_of(ids_BL, documents_BL)
-        in_a_row = (
-            None
-            if with_weights or documents_BL is not None
-            else unpadded(attend_BL, only_BP, width=self.config.d_model)
-        )
+        in_a_row = None
+        if documents_BL is None and not with_weights:
+            in_a_row = unpadded(attend_BL, only_BP, width=self.config.d_model)
         if in_a_row is not None:
             ids_BL, positions_BL, only_BP = in_a_row.row_of(ids_BL), in_a_row.row_of(positions_BL), in_a_row.wanted()
             segments_BL = None if segments_BL is None else in_a_row.row_of(segments_BL)

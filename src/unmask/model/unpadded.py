@@ -50,8 +50,7 @@ class Unpadded:
 
     def asked_by_wanted(self) -> "Unpadded":
         """The same for attention in which only the tokens that are wanted ask."""
-        if self.only_BP is None:
-            return self
+        assert self.only_BP is not None
         n_queries = self.only_BP.shape[1]
         return replace(self, blocks=[replace(block, n_queries=n_queries) for block in self.blocks])
 
