@@ -11,26 +11,28 @@ from unmask.lengths import cut, fill
 lengths = st.lists(st.integers(1, 500), min_size=1, max_size=300).map(np.asarray)
 
 
-def price(pieces, lengths_N, piece_costs):
-    return sum(len(piece) * lengths_N[piece].max() + piece_costs for piece in pieces)
+def price(pieces, lengths_N, piece_costs, *, rounded=False):
+    sizes = [1 << (len(piece) - 1).bit_length() if rounded else len(piece) for piece in pieces]
+    return sum(size * lengths_N[piece].max() + piece_costs for size, piece in zip(sizes, pieces, strict=True))
 
 
-@given(lengths, st.integers(1, 5000), st.integers(0, 300))
-def test_pieces_hold_every_text_once_and_not_too_many(lengths_N, most, costs):
-    pieces = cut(lengths_N, most_tokens=most, piece_costs=costs)
+@given(lengths, st.integers(1, 5000), st.integers(0, 300), st.booleans())
+def test_pieces_hold_every_text_once_and_not_too_many(lengths_N, most, costs, rounded):
+    pieces = cut(lengths_N, most_tokens=most, piece_costs=costs, rounded=rounded)
     assert sorted(i for piece in pieces for i in piece) == list(range(len(lengths_N)))
     assert all(len(piece) == 1 or len(piece) * lengths_N[piece].max() <= most for piece in pieces)
 
 
-@given(st.lists(st.integers(1, 60), min_size=1, max_size=8).map(np.asarray), st.integers(0, 100))
-def test_no_other_pieces_of_sorted_texts_are_cheaper(lengths_N, costs):
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=8).map(np.asarray), st.integers(0, 100), st.booleans())
+def test_no_other_pieces_of_sorted_texts_are_cheaper(lengths_N, costs, rounded):
     order = np.argsort(lengths_N)
     cheapest = min(
-        price(np.split(order, places), lengths_N, costs)
+        price(np.split(order, places), lengths_N, costs, rounded=rounded)
         for n in range(len(order))
         for places in combinations(range(1, len(order)), n)
     )
-    assert price(cut(lengths_N, piece_costs=costs), lengths_N, costs) == cheapest
+    found = cut(lengths_N, piece_costs=costs, rounded=rounded)
+    assert price(found, lengths_N, costs, rounded=rounded) == cheapest
 
 
 def test_long_texts_are_parted_from_short_ones_if_it_pays():

@@ -3,7 +3,9 @@
 import numpy as np
 
 
-def cut(lengths_N: np.ndarray, *, piece_costs: int, most_tokens: int | None = None) -> list[np.ndarray]:
+def cut(
+    lengths_N: np.ndarray, *, piece_costs: int, most_tokens: int | None = None, rounded: bool = False
+) -> list[np.ndarray]:
     """Texts in pieces of like length, the numbers of each one's texts: those pieces that are computed soonest.
 
     A piece costs its tokens, padding included, and a fixed price: long texts are parted from short ones if that saves
@@ -13,13 +15,15 @@ def cut(lengths_N: np.ndarray, *, piece_costs: int, most_tokens: int | None = No
         lengths_N: tokens of each text.
         piece_costs: the price of a piece, in tokens.
         most_tokens: that a piece may have, unless it is a single text.
+        rounded: whether the texts of a piece are computed, and cost, as many as the next power of two.
     """
     order = np.argsort(lengths_N, kind="stable")
     lengths_N = lengths_N[order]
-    ends = _ends_of_runs(lengths_N, most_tokens)
+    ends = np.arange(len(order) + 1) if rounded else _ends_of_runs(lengths_N, most_tokens)
     costs, begins = np.zeros(len(ends)), np.zeros(len(ends), int)
     for last in range(1, len(ends)):  # the cheapest way to cut the shortest texts: where does the last piece begin?
-        tokens = (ends[last] - ends[:last]) * lengths_N[ends[last] - 1]
+        n_texts = ends[last] - ends[:last]
+        tokens = (2 ** np.ceil(np.log2(n_texts)) if rounded else n_texts) * lengths_N[ends[last] - 1]
         whole = costs[:last] + tokens
         if most_tokens is not None:
             whole[:-1][tokens[:-1] > most_tokens] = np.inf

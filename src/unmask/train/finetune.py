@@ -244,7 +244,7 @@ class Tuner:
         if backend.leaves_padding_out():
             return fill(np.asarray([sum(len(s.ids) for s in unit.sequences) for unit in units]), most_tokens=most)
         lengths_N = np.asarray([self.engine.shape.length_of(unit) * len(unit.sequences) for unit in units])
-        return cut(lengths_N, most_tokens=most, piece_costs=_PIECE_COSTS)
+        return cut(lengths_N, most_tokens=most, piece_costs=_PIECE_COSTS, rounded=self.engine.shape.fixed)
 
     # --- what is said of it ----------------------------------------------------------------------
 
