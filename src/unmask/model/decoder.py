@@ -44,7 +44,7 @@ class Decoder(keras.layers.Layer):
         """Hidden states at every position at once, as in training, and the weights where asked for."""
         allowed = allowed_to_attend(attend_BL, causal_length=ops.shape(ids_BL)[1])
         allowed_memory = allowed_to_attend(attend_memory_BM)
-        hidden_BLD = self.embeddings(ids_BL, self.embeddings.positions_of(ids_BL), training=training)
+        hidden_BLD = self.embeddings(ids_BL, training=training)
         weights = []
         for layer in self.stack:
             hidden_BLD, _, layer_weights = layer(
@@ -79,7 +79,7 @@ class Decoder(keras.layers.Layer):
         so_far_M = ops.arange(ops.shape(cache[0][0])[1]) <= position
         allowed = so_far_M[None, None, None, :]
         allowed_memory = allowed_to_attend(attend_memory_BM)
-        hidden_B1D = self.embeddings(ids_B1, self.embeddings.positions_of(ids_B1, start=position))
+        hidden_B1D = self.embeddings(ids_B1, positions_BL=self.embeddings.positions_of(ids_B1, start=position))
         updated = []
         for layer, past, keys_values in zip(self.stack, cache, memory, strict=True):
             hidden_B1D, filled, _ = layer(

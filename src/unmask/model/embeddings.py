@@ -81,12 +81,13 @@ class Embeddings(Part):
     def call(
         self,
         ids_BL: Tensor,
-        positions_BL: Tensor,
         segments_BL: Tensor | None = None,
+        positions_BL: Tensor | None = None,
         training: bool | None = None,
     ) -> Tensor:
-        """Embeds tokens at their positions; see `positions_of`."""
+        """Embeds tokens at their positions, if not given those that they have in a row of one text."""
         config = self.config
+        positions_BL = self.positions_of(ids_BL) if positions_BL is None else positions_BL
         hidden_BLD = self.tokens(ids_BL)
         if config.embedding_scale:
             hidden_BLD = hidden_BLD * math.sqrt(config.d_model)

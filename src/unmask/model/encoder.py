@@ -77,7 +77,7 @@ class Encoder(keras.layers.Layer):
             ids_BL, positions_BL, only_BP = in_a_row.row_of(ids_BL), in_a_row.row_of(positions_BL), in_a_row.wanted()
             segments_BL = None if segments_BL is None else in_a_row.row_of(segments_BL)
         allowed = in_a_row or allowed_to_attend(attend_BL, documents_BL)
-        hidden_BLD = self.embeddings(ids_BL, positions_BL, segments_BL, training=training)
+        hidden_BLD = self.embeddings(ids_BL, segments_BL, positions_BL, training=training)
         hidden_BLD, weights = self._through_the_stack(hidden_BLD, allowed, only_BP, with_weights, training)
         return in_a_row.padded(hidden_BLD) if in_a_row else hidden_BLD, weights
 
