@@ -15,11 +15,12 @@ def unmask(capsys, monkeypatch):
 
 
 def test_texts(tuned, unmask):
-    ran = unmask(tuned("classify"), "the film was great", "a dull story [of] it")
+    ran = unmask(tuned("classify"), "the film was great", "a dull story with its end", "[of] it")
     assert ran.code == 0, ran.err
-    first, second = ran.out.splitlines()
+    first, second, third = ran.out.splitlines()
     assert first.startswith("prediction good  probability ")
     assert second.startswith("prediction bad  probability ")
+    assert third.startswith("prediction ")  # brackets are no markup
 
 
 def test_for_programs(tuned, unmask):
