@@ -9,8 +9,8 @@ predicted. "Collator" is all of it; "masking alone" leaves out the first step of
   in which it finds special tokens itself, as ours does; for whole words, lists of ids, of offsets and of which tokens
   are special. It hides 15 % on average.
 
-Whole words become masks alone on both sides, since theirs know no 80/10/10 there. Theirs begin at gaps between offsets,
-so that a mark belongs to the word before it; ours are the pre-tokenizer's.
+A turn is ten batches, one after another. Whole words become masks alone on both sides, since theirs know no 80/10/10
+there. Theirs begin at gaps between offsets, so that a mark belongs to the word before it; ours are the pre-tokenizer's.
 Run: UNMASK_DATA=… python benchmarks/masking.py
 """
 
@@ -26,6 +26,7 @@ import numpy as np
 from timing import machine, ratio, take_turns
 
 BATCH, LENGTH, SHARE = 32, 512, 0.15
+BATCHES_A_TURN = 10
 
 
 def read_blocks(folder):
@@ -61,13 +62,16 @@ def ours(tokenizer, ids_BL, starts_BL, *, unit):
         random=0.0 if unit == "word" else 0.1,
     )
     indices_B, epoch = np.arange(BATCH), iter(range(1 << 30))
-    rows = [(ids.copy(), starts.copy()) for ids, starts in zip(ids_BL, starts_BL, strict=True)]
+    words = {"starts_BL": starts_BL} if unit == "word" else {}
+    ids_rows, words_rows = [ids.copy() for ids in ids_BL], {"starts_BL": [starts.copy() for starts in starts_BL]}
 
     def stacked():
-        ids, starts = (np.stack(arrays) for arrays in zip(*rows, strict=True))
-        return mask_blocks(ids, indices_B, masking, seed=0, epoch=next(epoch), starts_BL=starts)
+        return masked(np.stack(ids_rows), {name: np.stack(words_rows[name]) for name in words})
 
-    return stacked, lambda: mask_blocks(ids_BL, indices_B, masking, seed=0, epoch=next(epoch), starts_BL=starts_BL)
+    def masked(ids, words):
+        return mask_blocks(ids, indices_B, masking, seed=0, epoch=next(epoch), **words)
+
+    return stacked, lambda: masked(ids_BL, words)
 
 
 def theirs(tokenizer, ids_BL, offsets_BL2, *, unit, kind):
@@ -96,6 +100,11 @@ def theirs(tokenizer, ids_BL, offsets_BL2, *, unit, kind):
     return lambda: collator(examples), lambda: mask(inputs.clone() if kind == "pt" else inputs.copy(), **tensors)
 
 
+def several(batch):
+    """A turn: one batch after another, as in training."""
+    return lambda: [batch() for _ in range(BATCHES_A_TURN)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15)
@@ -114,8 +123,9 @@ def main():
             **{kind: theirs(tokenizer, ids_BL, offsets_BL2, unit=unit, kind=kind) for kind in ("pt", "np")},
         }
         for index, what in enumerate(("collator", "masking alone")):
-            seconds = take_turns({name: pair[index] for name, pair in contestants.items()}, rounds=options.rounds)
-            times = "".join(f"{1e3 * statistics.median(of):>11.2f}" for of in seconds.values())
+            turns = {name: several(pair[index]) for name, pair in contestants.items()}
+            seconds = take_turns(turns, rounds=options.rounds)
+            times = "".join(f"{1e3 * statistics.median(of) / BATCHES_A_TURN:>11.2f}" for of in seconds.values())
             ratios = "".join(f"{1 / ratio(seconds['ours'], seconds[kind]):>11.1f}" for kind in ("pt", "np"))
             print(f"{unit:<8}{what:<16}{times}{ratios}", flush=True)
 

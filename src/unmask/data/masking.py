@@ -97,9 +97,10 @@ def mask_blocks(
     """
     turn = epoch if masking.n_masks is None else epoch % masking.n_masks
     keys_B = block_keys(seed, turn, indices_B)
-    maskable_BL = masking.maskable_V[ids_BL]
-    budget_B = np.floor(masking.share * maskable_BL.sum(1) + 0.5).astype(np.int64)
-    budget_B = np.where(maskable_BL.any(1), np.maximum(budget_B, 1), 0)
+    maskable_BL = masking.maskable_V.take(ids_BL)
+    maskable_B = np.count_nonzero(maskable_BL, axis=1)
+    budget_B = np.floor(masking.share * maskable_B + 0.5).astype(np.int64)
+    budget_B = np.minimum(np.maximum(budget_B, 1), maskable_B)
     if masking.unit == "token":
         chosen_BL = _chosen_tokens(keys_B, maskable_BL, budget_B)
     else:
@@ -120,9 +121,12 @@ def block_keys(seed: int, turn: int, indices_B: np.ndarray) -> np.ndarray:
 
 def mixed(x: np.ndarray) -> np.ndarray:
     """SplitMix64's finalizer (Steele et al. 2014): each bit of the input changes each bit of the output."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    x = x ^ (x >> np.uint64(30))
+    x *= np.uint64(0xBF58476D1CE4E5B9)  # in place from here on: new memory takes as long as the sums
+    x ^= x >> np.uint64(27)
+    x *= np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return x
 
 
 def _bits(keys: np.ndarray, positions: np.ndarray, purpose: int) -> np.ndarray:
@@ -137,11 +141,13 @@ def _uniform(bits: np.ndarray) -> np.ndarray:
 def _chosen_tokens(keys_B: np.ndarray, maskable_BL: np.ndarray, budget_B: np.ndarray) -> np.ndarray:
     """The tokens with the smallest random numbers, exactly as many as the budget says."""
     scores_BL = _bits(keys_B[:, None], np.arange(maskable_BL.shape[1]), _CHOICE)
-    scores_BL = np.where(maskable_BL, scores_BL, np.iinfo(np.uint64).max)
+    scores_BL[~maskable_BL] = np.iinfo(np.uint64).max
     nth_B = np.maximum(budget_B - 1, 0)
     sorted_BL = np.partition(scores_BL, np.unique(nth_B), axis=1) if scores_BL.size else scores_BL
     last_B = np.take_along_axis(sorted_BL, nth_B[:, None], axis=1)
-    return (scores_BL <= last_B) & maskable_BL & (budget_B > 0)[:, None]
+    chosen_BL = scores_BL <= last_B
+    chosen_BL &= maskable_BL
+    return chosen_BL
 
 
 def _span_starts(keys_B: np.ndarray, starts_BL: np.ndarray, masking: Masking) -> np.ndarray:
