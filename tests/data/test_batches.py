@@ -47,6 +47,11 @@ def test_pieces_and_fixed_shapes_change_nothing(tmp_path, form):
         assert all(piece["ids_BL"].size <= 200 or len(piece["ids_BL"]) == 1 for piece in one.pieces)
 
 
+def test_pieces_have_equally_many_rows(tmp_path):
+    made = batches(write_corpus(tmp_path), size=17, piece_tokens=8 * 48)
+    assert [len(piece["ids_BL"]) for piece in made.of(np.zeros(17, int), np.arange(17)).pieces] == [6, 6, 5]
+
+
 def test_fixed_shapes_are_few(tmp_path):
     corpus = write_corpus(tmp_path)
     shapes = {

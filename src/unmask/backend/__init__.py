@@ -20,14 +20,13 @@ from unmask.backend.operations import (
     adopt,
     cross_entropy,
     dropout,
-    linear,
-    linear_side_by_side,
     on_host,
     read_safetensor,
     reshape,
     row_gradients,
     rows_of,
 )
+from unmask.backend.products import linear, linear_side_by_side
 
 __all__ = [
     "BACKENDS",

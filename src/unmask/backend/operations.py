@@ -20,34 +20,6 @@ _DRAWN_AT_ONCE = 1 << 19
 """Numbers of which a thread draws at once whether dropout keeps them; the bits stay in its cache."""
 
 
-def linear(x: Tensor, kernel: Tensor, bias: Tensor) -> Tensor:
-    """`x @ kernel + bias`; on PyTorch in one fused call, which saves a pass over the result."""
-    from keras import ops
-
-    if current() == "torch":
-        import torch
-
-        # A Keras variable keeps its tensor in `value`; a kernel with LoRA is a tensor already.
-        kernel, bias = getattr(kernel, "value", kernel), getattr(bias, "value", bias)
-        return torch.nn.functional.linear(x, kernel.T, bias)
-    return ops.add(ops.matmul(x, kernel), bias)
-
-
-def linear_side_by_side(x: Tensor, kernels: list[Any], biases: list[Any]) -> list[Tensor]:
-    """`x @ kernel + bias` for each of them, as one matrix product, which is faster than one after another."""
-    from keras import ops
-
-    kernels, biases = [[ops.convert_to_tensor(x) for x in group] for group in (kernels, biases)]
-    if current() == "torch" and all(kernel.T.is_contiguous() for kernel in kernels):
-        import torch
-
-        # Those from files lie output by output: put together so, neither they nor their gradients are turned around.
-        y = torch.nn.functional.linear(x, torch.cat([kernel.T for kernel in kernels]), torch.cat(biases))
-    else:
-        y = linear(x, ops.concatenate(kernels, axis=1), ops.concatenate(biases, axis=0))
-    return list(ops.split(y, len(kernels), axis=-1))
-
-
 def rows_of(table: Tensor, ids: Tensor) -> Tensor:
     """The rows of a table; inside `row_gradients` only they are given a gradient, as PyTorch's sparse tensor."""
     from keras import ops

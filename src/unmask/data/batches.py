@@ -72,9 +72,10 @@ class Batches:
         order, first, pieces = np.argsort(-lengths, kind="stable"), 0, []
         while first < len(order):
             length = int(padded[order[first]])
-            per_piece = max(1, self.piece_tokens // length)
+            most, left = max(1, self.piece_tokens // length), len(order) - first
+            per_piece = -(-left // -(-left // most))  # equally many each: a last piece of one row would be slow
             chosen = order[first : first + per_piece]
-            n_rows = self._rounded(len(chosen), per_piece) if self.fixed_shapes else len(chosen)
+            n_rows = self._rounded(len(chosen), most) if self.fixed_shapes else len(chosen)
             pieces.append(self._piece(epochs[chosen], indices[chosen], length, n_rows))
             first += per_piece
         n_predicted = sum(int(piece["counts_BP"].sum()) for piece in pieces)

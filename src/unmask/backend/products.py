@@ -1,0 +1,107 @@
+"""y = xW + b: on PyTorch by oneDNN, where that is faster than what PyTorch takes by itself, MKL.
+
+PyTorch has both; by itself it takes oneDNN for numbers of half precision, and where a model is compiled for prediction.
+On a processor that is not Intel's, oneDNN multiplies single precision about a tenth faster.
+"""
+
+from functools import cache
+from typing import Any
+
+from unmask.backend.choice import current
+from unmask.backend.operations import Tensor
+
+_WORTH_A_PROGRAM = 1 << 26
+"""Multiplications: oneDNN makes a program for each new shape, in about a millisecond; for fewer it never pays."""
+
+
+def linear(x: Tensor, kernel: Tensor, bias: Tensor) -> Tensor:
+    """`x @ kernel + bias`; on PyTorch in one fused call, which saves a pass over the result."""
+    from keras import ops
+
+    if current() == "torch":
+        # A Keras variable keeps its tensor in `value`; a kernel with LoRA is a tensor already.
+        kernel, bias = getattr(kernel, "value", kernel), getattr(bias, "value", bias)
+        return _torch_linear(x, kernel.T, bias)
+    return ops.add(ops.matmul(x, kernel), bias)
+
+
+def linear_side_by_side(x: Tensor, kernels: list[Any], biases: list[Any]) -> list[Tensor]:
+    """`x @ kernel + bias` for each of them, as one matrix product, which is faster than one after another."""
+    from keras import ops
+
+    kernels, biases = [[ops.convert_to_tensor(x) for x in group] for group in (kernels, biases)]
+    if current() == "torch" and all(kernel.T.is_contiguous() for kernel in kernels):
+        import torch
+
+        # Those from files lie output by output: put together so, neither they nor their gradients are turned around.
+        y = _torch_linear(x, torch.cat([kernel.T for kernel in kernels]), torch.cat(biases))
+    else:
+        y = linear(x, ops.concatenate(kernels, axis=1), ops.concatenate(biases, axis=0))
+    return list(ops.split(y, len(kernels), axis=-1))
+
+
+def _torch_linear(x: Tensor, weight_NK: Tensor, bias_N: Tensor | None) -> Tensor:
+    """What `torch.nn.functional.linear` gives."""
+    import torch
+
+    if not _is_for_onednn(x, weight_NK):
+        return torch.nn.functional.linear(x, weight_NK, bias_N)
+    rows_MK = x.reshape(-1, x.shape[-1])
+    y_MN = _differentiable()(rows_MK, weight_NK, bias_N)
+    return y_MN.view(*x.shape[:-1], len(weight_NK))
+
+
+def _is_for_onednn(x: Tensor, weight_NK: Tensor) -> bool:
+    import torch
+
+    in_memory = x.device.type == "cpu" and x.dtype == weight_NK.dtype == torch.float32
+    large = x.numel() * len(weight_NK) >= _WORTH_A_PROGRAM
+    return in_memory and large and _has_onednn() and not torch.compiler.is_compiling()
+
+
+@cache
+def _has_onednn() -> bool:
+    import torch
+
+    return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+def _product(x_MK: Tensor, weight_NK: Tensor, bias_N: Tensor | None = None) -> Tensor:
+    import torch
+
+    return torch.ops.mkldnn._linear_pointwise(x_MK, weight_NK, bias_N, "none", [], "")
+
+
+@cache
+def _differentiable() -> Any:
+    """The function; made when it is first needed, since only then PyTorch is there."""
+    import torch
+
+    class OneDnnLinear(torch.autograd.Function):
+        """The gradient of the weights stays with MKL, which is as fast there."""
+
+        @staticmethod
+        def forward(ctx: Any, x_MK: Tensor, weight_NK: Tensor, bias_N: Tensor | None) -> Tensor:
+            ctx.save_for_backward(x_MK, weight_NK)
+            return _product(x_MK, weight_NK, bias_N)
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, gradient_MN: Tensor) -> tuple[Tensor | None, ...]:
+            x_MK, weight_NK = ctx.saved_tensors
+            of_x, of_weight, of_bias = ctx.needs_input_grad
+            gradient_MN = gradient_MN.contiguous()
+            return (
+                _product(gradient_MN, weight_NK.T) if of_x else None,
+                _gradient_of_weight(x_MK, weight_NK, gradient_MN) if of_weight else None,
+                gradient_MN.sum(0) if of_bias else None,
+            )
+
+    return OneDnnLinear.apply
+
+
+def _gradient_of_weight(x_MK: Tensor, weight_NK: Tensor, gradient_MN: Tensor) -> Tensor:
+    """It lies in memory as the weights do, so that nobody has to turn it around."""
+    if weight_NK.is_contiguous():
+        return gradient_MN.T @ x_MK
+    return (x_MK.T @ gradient_MN).T
