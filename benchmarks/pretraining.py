@@ -4,11 +4,10 @@ Both sides get the same blocks (full sentences of the Gutenberg books, special t
 (dropout 0.1 everywhere, unless --dropout), the same number of tokens an update and of threads, AdamW and clipping, and
 mask 15 % as they go: ours with `unmask.data.batches`, theirs with `DataCollatorForLanguageModeling` on ready tensors.
 Ours computes the vocabulary, and the last layer, at masked positions only; theirs everywhere. Ours adds up an update's
-gradients in pieces of --piece-tokens, as `unmask pretrain` does by itself; theirs runs in the same pieces, which with
-512 tokens are the eight rows that its Trainer has by default, with the batch in one piece, and in smaller ones, of
-which its user would have to find the best (--their-piece-tokens). A turn is four updates; ours keeps freed memory
-during its turns as its loop does, and gives it back at their end, so that the other side has the C library as it is by
-itself.
+gradients in equal pieces of at most --piece-tokens, as `unmask pretrain` does by itself; theirs runs in the same,
+with the batch in one piece, and in smaller ones, of which its user would have to find the best (--their-piece-tokens).
+A turn is four updates; ours keeps freed memory during its turns as its loop does, and gives it back at their end, so
+that the other side has the C library as it is by itself.
 
 The share of the machine's matrix-multiply speed counts the multiplications that each side does (forward and twice that
 backward) against square products of 1,024 in the same process.
@@ -76,7 +75,7 @@ class Ours:
 class Transformers:
     """What its users write, or its Trainer does, without the bookkeeping; gradients are added up over pieces."""
 
-    def __init__(self, ours: Ours, folder: Path, pieces: int = 1):
+    def __init__(self, ours: Ours, folder: Path, piece_tokens: int | None = None):
         from transformers import AutoTokenizer, DataCollatorForLanguageModeling, RobertaConfig, RobertaForMaskedLM
 
         config, batches = ours.trainer.model.config, ours.trainer.batches
@@ -100,7 +99,8 @@ class Transformers:
         for index in order[: 40 * batches.size]:
             ids = blocks.batch(0, [index], blocks.row_length(0, int(index))).ids_BL[0]
             self.rows.append({"input_ids": torch.from_numpy(ids.astype(np.int64))})
-        self.size, self.pieces, self.number = batches.size, pieces, 0
+        most = batches.size if piece_tokens is None else piece_tokens // batches.blocks.length
+        self.size, self.n_pieces, self.number = batches.size, -(-batches.size // most), 0
 
     def turn(self) -> None:
         for _ in range(UPDATES_A_TURN):
@@ -108,10 +108,9 @@ class Transformers:
 
     def step(self) -> None:
         first = self.number * self.size % (len(self.rows) - self.size + 1)
-        each = self.size // self.pieces
-        for start in range(first, first + self.size, each):
-            batch = self.collator(self.rows[start : start + each])
-            (self.model(**batch).loss / self.pieces).backward()
+        for chosen in np.array_split(np.arange(first, first + self.size), self.n_pieces):
+            batch = self.collator([self.rows[i] for i in chosen])
+            (self.model(**batch).loss * (len(chosen) / self.size)).backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
         self.optimizer.zero_grad()
@@ -160,8 +159,7 @@ def compare(name: str, data: Path, scratch: Path, options: argparse.Namespace) -
     turns = {"unmask": ours.turn, "transformers": Transformers(ours, corpus.folder).turn}
     for tokens in options.their_piece_tokens:
         if options.batch_tokens > tokens:
-            in_pieces = Transformers(ours, corpus.folder, options.batch_tokens // tokens)
-            turns[f"its pieces of {tokens:,}"] = in_pieces.turn
+            turns[f"its pieces of {tokens:,}"] = Transformers(ours, corpus.folder, tokens).turn
     seconds = take_turns(turns | {"products": MatrixProducts().turn}, rounds=options.rounds)
     speed = MatrixProducts.operations / statistics.median(seconds["products"])
     tokens = ours.trainer.batches.size * ours.trainer.batches.blocks.mean_length
