@@ -405,6 +405,14 @@ def test_the_corpus_inside_the_folder_that_it_is_built_from(tmp_path):
         assert [source["name"] for source in corpus.manifest["sources"]] == [str(tmp_path / "a.txt")]
 
 
+def test_the_folder_that_one_stands_in(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("one\n\ntwo")
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    corpus = build_corpus(["../a.txt"], tiny_tokenizers.bert(), ".", options(), workers=1)
+    assert [source["name"] for source in corpus.manifest["sources"]] == ["../a.txt"]
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

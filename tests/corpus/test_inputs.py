@@ -2,10 +2,11 @@
 
 import hashlib
 import os
+from pathlib import Path
 
 import pytest
 
-from unmask.corpus.inputs import Stopped, fingerprints, refuse_if_different, stamp
+from unmask.corpus.inputs import Stopped, fingerprints, outside, refuse_if_different, stamp
 from unmask.data.where import find_sources
 from unmask.errors import UserError
 
@@ -15,6 +16,24 @@ def sources(tmp_path):
     for name in "abc":
         (tmp_path / f"{name}.txt").write_text(name)
     return find_sources([tmp_path])
+
+
+def test_files_of_the_folder_to_write_are_left_out_aloud(sources, tmp_path, monkeypatch):
+    said = []
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    above = find_sources(["../a.txt"])  # its absolute path has out in it, but it lies elsewhere
+    assert outside(Path(), above, said.append) == above
+    assert said == []
+    assert outside(tmp_path / "other", sources, said.append) == sources
+    for name in ("d.txt", "e.txt"):
+        (tmp_path / "out" / name).write_text(name)
+    assert outside(Path(), [*above, *find_sources(["."])], said.append) == above
+    assert said == ["Left out, for lying in the folder to write, .: d.txt and 1 more."]
+    with pytest.raises(UserError, match=r"All files to read lie in \., which is to be written; choose another --out"):
+        outside(Path(), find_sources(["../out/d.txt"]), said.append)
+    stdin = find_sources(["-"], spool=tmp_path / "out" / "stdin")
+    assert outside(Path(), stdin, said.append) == stdin
 
 
 def test_fingerprints_in_order(sources):

@@ -44,6 +44,7 @@ def test_globs_are_expanded_also_in_depth(tree):
 
 def test_each_file_once(tree):
     assert names(tree, tree / "b.txt", f"{tree}/*.txt", tree).count("b.txt") == 1
+    assert names(tree, tree / "b.txt", tree / "deep" / ".." / "b.txt") == ["b.txt"]
 
 
 def test_a_name_that_looks_like_a_glob(tmp_path):

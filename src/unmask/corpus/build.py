@@ -17,7 +17,7 @@ from unmask.corpus.documents import Reading, read_source
 from unmask.corpus.duplicates import ExactDuplicates, NearDuplicates
 from unmask.corpus.feed import BATCH_CHARACTERS, START, Feed
 from unmask.corpus.held_out import HeldOut, check_held_out, key_of
-from unmask.corpus.inputs import Stopped, fingerprints, hash_of_stdin, refuse_if_different, spool, stamp
+from unmask.corpus.inputs import Stopped, fingerprints, hash_of_stdin, outside, refuse_if_different, spool, stamp
 from unmask.corpus.ledger import Ledger
 from unmask.corpus.normalize import Form, check_form
 from unmask.corpus.report import Tally
@@ -110,7 +110,7 @@ def build_corpus(
         raise UserError(f"{workers} workers can do no work; ask for 1 or more.")
     folder, say = Path(folder).expanduser(), say or (lambda _: None)
     _check_tokenizer(tokenizer)
-    found = _sources(sources, folder, say)
+    found = outside(folder, find_sources(sources, spool=folder / _STATE / "stdin", say=say), say)
     with only_run_in(folder), _told_if_full(folder):
         identity: dict[str, Any] = {"options": _settled(options), "tokenizer": _hash_of(tokenizer)}
         if (folder / "manifest.json").is_file():
@@ -139,17 +139,6 @@ def _check_tokenizer(tokenizer: Tokenizer) -> None:
             f"The tokenizer has no {', '.join(missing)}, without which nothing can be pretrained; "
             "train one with unmask tokenizer train, or name them in tokenizer_config.json."
         )
-
-
-def _sources(sources: Sequence[str | PathLike[str]], folder: Path, say: Say) -> list[Source]:
-    """The files, without those that the build itself writes."""
-    state = (folder / _STATE).absolute()
-    found = find_sources(sources, spool=folder / _STATE / "stdin", say=say)
-    inside = folder.absolute()
-    kept = [s for s in found if inside not in s.path.absolute().parents or state in s.path.absolute().parents]
-    if not kept:
-        raise UserError(f"All files to read lie in {folder}, where the corpus is to be written; choose another --out.")
-    return kept
 
 
 def _settled(options: CorpusOptions) -> dict[str, Any]:

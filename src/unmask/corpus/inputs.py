@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
+from unmask.data.decode import Say
 from unmask.data.where import Source
 from unmask.errors import UserError
 
@@ -16,6 +17,19 @@ _BLOCK = 1 << 20
 
 class Stopped(Exception):  # noqa: N818  (nothing went wrong)
     """Somebody asked the work to stop; what was done is saved."""
+
+
+def outside(folder: Path, sources: Sequence[Source], say: Say) -> list[Source]:
+    """The sources without the files of the folder that is to be written; standard input stays, wherever its copy is."""
+    inside = folder.resolve()
+    left = [source for source in sources if source.name != "-" and inside in source.path.resolve().parents]
+    kept = [source for source in sources if source not in left]
+    if not kept:
+        raise UserError(f"All files to read lie in {folder}, which is to be written; choose another --out.")
+    if left:
+        more = f" and {len(left) - 1:,} more" if len(left) > 1 else ""
+        say(f"Left out, for lying in the folder to write, {folder}: {left[0].name}{more}.")
+    return kept
 
 
 def fingerprints(sources: Sequence[Source], known: dict[str, Any], stop: Callable[[], bool]) -> list[dict[str, Any]]:

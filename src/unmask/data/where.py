@@ -65,7 +65,7 @@ def find_sources(
     found: dict[Path, Source] = {}
     for given in sources:
         for source in _found(fspath(given), spool, say):
-            found.setdefault(source.path.absolute(), source)
+            found.setdefault(source.path.resolve(), source)
     if not found:
         raise UserError("No file was given to read.")
     return list(found.values())
