@@ -4,6 +4,7 @@ import errno
 import gzip
 import hashlib
 import io
+import itertools
 import json
 import os
 import random
@@ -21,6 +22,7 @@ import tiny_tokenizers
 from unmask.corpus import shard_writer
 from unmask.corpus.build import CorpusOptions, Stopped, build_corpus
 from unmask.corpus.pieces import LARGEST_PIECE
+from unmask.corpus.tokenizing import WorkerError, tokenized
 from unmask.data.shards import HELDOUT, SENTENCE, TRAIN, WORD, Corpus
 from unmask.errors import UserError
 from unmask.text import Tokenizer, load_tokenizer
@@ -390,6 +392,55 @@ def test_what_is_refused_leaves_no_folder_or_can_be_tried_again(tmp_path):
     assert build_corpus([tmp_path / "a.jsonl"], tiny_tokenizers.bert(), tmp_path / "out", workers=1)
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_is_refused_late_can_be_tried_again(tmp_path, sources, workers, monkeypatch):
+    """After shards were written, with other options or with mended files."""
+    monkeypatch.setattr("unmask.data.unpack.BLOCK", 10_000)
+
+    def again(**more):
+        tokenizer, how = tiny_tokenizers.bert(), options(shard_tokens=1_000, **more)
+        return build_corpus(sources, tokenizer, tmp_path / "out", how, workers=workers, save_every=0)
+
+    with (tmp_path / "in" / "a.txt").open("ab") as file:
+        file.write(b"caf\xe9 " + b"late " * 5_000)
+    with pytest.raises(UserError, match="byte 0xe9 is not utf-8; give another --encoding, or --encoding-errors"):
+        again(encoding_errors="refuse")
+    lines = gzip.decompress((tmp_path / "in" / "b.jsonl.gz").read_bytes())
+    (tmp_path / "in" / "b.jsonl.gz").write_bytes(gzip.compress(lines + b"{"))
+    with pytest.raises(UserError, match="is not valid JSON"):
+        again()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [".lock"]
+    (tmp_path / "in" / "b.jsonl.gz").write_bytes(gzip.compress(lines))
+    assert again().manifest["report"]["invalid"] == 1
+
+
+def test_what_the_files_are_not_to_blame_for_costs_nothing_done_so_far(tmp_path, sources, monkeypatch):
+    """A worker that died, or a package that is missing when the build goes on."""
+    whole = build_corpus(sources, tiny_tokenizers.bert(), tmp_path / "whole", options(), workers=1)
+
+    def again(said):
+        with pytest.raises(UserError, match=said):
+            build_corpus(sources, tiny_tokenizers.bert(), tmp_path / "out", options(), workers=1, save_every=0)
+
+    def dying(*args):
+        yield from itertools.islice(tokenized(*args), 8)
+        raise WorkerError("A worker died")
+
+    def missing(*_):
+        raise UserError("This needs the package zstandard")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("unmask.corpus.build.tokenized", dying)
+        again("A worker died")
+    with monkeypatch.context() as patch:
+        patch.setattr("unmask.corpus.build.read_source", missing)
+        again("needs the package")
+    said = []
+    build_corpus(sources, tiny_tokenizers.bert(), tmp_path / "out", options(), workers=1, say=said.append)
+    assert said[0] == f"Going on in {tmp_path / 'out'}."
+    assert contents(tmp_path / "out") == contents(whole.folder)
+
+
 def test_a_folder_with_other_things_in_it(tmp_path):
     (tmp_path / "a.txt").write_text("text")
     (tmp_path / "out").mkdir()
@@ -467,6 +518,16 @@ def test_standard_input_is_copied_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", _Input(b"other"))
     with pytest.raises(UserError, match="- has changed since"):
         build_corpus(["-"], tokenizer, tmp_path / "out", workers=1)
+
+
+def test_standard_input_that_was_refused_is_read_anew(tmp_path, monkeypatch):
+    how = options(encoding_errors="refuse")
+    monkeypatch.setattr(sys, "stdin", _Input(b"caf\xe9"))
+    with pytest.raises(UserError, match="-, line 1: byte 0xe9 is not utf-8"):
+        build_corpus(["-"], tiny_tokenizers.bert(), tmp_path / "out", how, workers=1)
+    monkeypatch.setattr(sys, "stdin", _Input("café\n\nthé".encode()))
+    corpus = build_corpus(["-"], tiny_tokenizers.bert(), tmp_path / "out", how, workers=1)
+    assert corpus.manifest["report"]["documents"] == 2
 
 
 def test_real_chinese_reviews(shared, tmp_path):

@@ -22,7 +22,7 @@ from unmask.corpus.ledger import Ledger
 from unmask.corpus.normalize import Form, check_form
 from unmask.corpus.report import Tally
 from unmask.corpus.shard_writer import ShardWriter
-from unmask.corpus.tokenizing import Batch, Recipe, Tokenized, tokenized
+from unmask.corpus.tokenizing import Batch, Recipe, Tokenized, WorkerError, tokenized
 from unmask.data.decode import Say, Seen
 from unmask.data.shards import HELDOUT, TRAIN, Corpus, Document, id_type, manifest_of
 from unmask.data.where import Source, find_sources
@@ -200,7 +200,7 @@ def _known_sources(
     stop: Callable[[], bool],
     say: Say,
 ) -> list[dict[str, Any]]:
-    """Fingerprints of the files; at first they are looked into, later they must be what they were."""
+    """Fingerprints of the files, which are looked into; if a build goes on, they must be what they were."""
     before = ledger.read("identity")
     for source in found:
         if source.name == "-":
@@ -210,18 +210,27 @@ def _known_sources(
         refuse_if_different(folder, before, {**identity, "sources": sources})
         say(f"Going on in {folder}.")
     else:
-        _look_into(folder, found, options, say)
+        _refuse_other_files(folder)
         ledger.write("identity", {**identity, "sources": sources})
+    try:
+        _look_into(found, options, say)
+    except UserError:
+        if before is None:
+            _forget(folder, ledger)
+        raise
     ledger.write("stamps", {stamp(source): known for source, known in zip(found, sources, strict=True)})
     ledger.commit()
     return sources
 
 
-def _look_into(folder: Path, found: Sequence[Source], options: CorpusOptions, say: Say) -> None:
-    """Refuses at once what would be refused after hours."""
+def _refuse_other_files(folder: Path) -> None:
     others = [path.name for path in folder.iterdir() if path.name not in (_STATE, ".lock")]
     if others:
         raise UserError(f"{folder} holds other files ({others[0]}); choose a new or an empty folder for --out.")
+
+
+def _look_into(found: Sequence[Source], options: CorpusOptions, say: Say) -> None:
+    """Refuses at once what would be refused after hours, or would cost what a build has done so far."""
     seen = Seen()
     for source in found:
         next(read_source(source, options.reading(), seen, say), None)
@@ -232,6 +241,13 @@ def _spooled(source: Source, stop: Callable[[], bool], say: Say) -> None:
         say("Standard input was copied when the build began; that copy is used.")
     else:
         spool(source.path, stop)
+
+
+def _forget(folder: Path, ledger: Ledger) -> None:
+    """Leaves the folder as if nothing had been begun: other options, mended files and other input are welcome now."""
+    ledger.connection.rollback()
+    for name in (_STATE, TRAIN, HELDOUT):
+        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 class _Build:
@@ -261,6 +277,16 @@ class _Build:
 
     def run(self, workers: int, save_every: float, stop: Callable[[], bool]) -> None:
         """Reads to the end and writes the manifest."""
+        try:
+            self._read(workers, save_every, stop)
+            self._finish()
+        except WorkerError:
+            raise
+        except UserError:  # files or options must change first, so what is done so far is of no use
+            _forget(self._folder, self._ledger)
+            raise
+
+    def _read(self, workers: int, save_every: float, stop: Callable[[], bool]) -> None:
         exact = None if self._options.keep_duplicates else ExactDuplicates(self._ledger.connection)
         feed = Feed(self._sources, self._options.reading(), self._options.normalize, exact, self._position)
         recipe = Recipe(
@@ -282,7 +308,6 @@ class _Build:
                     saved = time.monotonic()
                 if is_stopped:
                     raise Stopped
-        self._finish()
 
     def _add(self, batch: Batch, made: Tokenized) -> bool:
         """A batch, in order; whether a shard was written."""
@@ -315,22 +340,14 @@ class _Build:
 
     def _finish(self) -> None:
         self._check_unchanged()
-        try:
-            if self._tally.documents == 0:
-                raise UserError("There is no text in these files, so there is no corpus to build.")
-            for split, document in self._held_out.rest(self._tally.documents):
-                self._writers[split].add(document)
-            for writer in self._writers.values():
-                writer.flush()
-            if not self._writers[TRAIN].shards:
-                raise UserError(
-                    f"--held-out {self._options.held_out} holds out every document; choose a smaller share."
-                )
-        except UserError:
-            self._ledger.connection.rollback()
-            for name in (_STATE, TRAIN, HELDOUT):  # other options in the same folder are welcome now
-                shutil.rmtree(self._folder / name, ignore_errors=True)
-            raise
+        if self._tally.documents == 0:
+            raise UserError("There is no text in these files, so there is no corpus to build.")
+        for split, document in self._held_out.rest(self._tally.documents):
+            self._writers[split].add(document)
+        for writer in self._writers.values():
+            writer.flush()
+        if not self._writers[TRAIN].shards:
+            raise UserError(f"--held-out {self._options.held_out} holds out every document; choose a smaller share.")
         self._tokenizer.save(self._folder)
         manifest = manifest_of(
             [*self._writers[TRAIN].shards, *self._writers[HELDOUT].shards],
@@ -346,6 +363,4 @@ class _Build:
         stamps = self._ledger.read("stamps")
         for source in self._sources:
             if stamp(source) not in stamps:
-                raise UserError(
-                    f"{source.name} changed while it was read; delete {self._folder} and build the corpus again."
-                )
+                raise UserError(f"{source.name} changed while it was read; run the same command again.")

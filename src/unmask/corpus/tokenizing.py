@@ -36,6 +36,10 @@ _MOJIBAKE = re.compile("â€|Ã[\x80-\xbf©¨ª«¢¤¶¼Ÿ±]|ï»¿|Â[\xa0-\
 """UTF-8 that was read as Latin-1 or GBK and written again."""
 
 
+class WorkerError(UserError):
+    """Neither the files nor the options are to blame: the same command goes on from what is saved."""
+
+
 @dataclass(frozen=True)
 class Recipe:
     """What a worker must know; can be sent to a process."""
@@ -196,7 +200,7 @@ def tokenized(batches: Iterator[Batch], recipe: Recipe, workers: int, room: int)
         try:
             yield from _in_order(batches, pool, room)
         except BrokenProcessPool:
-            raise UserError(
+            raise WorkerError(
                 "A worker died, most likely of too little memory: try fewer --workers; in a script of your own, the "
                 'call must stand below `if __name__ == "__main__":`, since each worker reads the script.'
             ) from None
