@@ -72,6 +72,14 @@ def test_standard_input(files, tmp_path):
     assert (tmp_path / "piped/tokenizer.json").read_bytes() == (tmp_path / "named/tokenizer.json").read_bytes()
 
 
+def test_json_lines_from_standard_input(files, tmp_path):
+    command = [UNMASK, *map(str, train(tmp_path / "piped", "-"))]
+    piped = subprocess.run(command, input=files[2].read_bytes(), capture_output=True, check=False)
+    assert b"Standard input is read as JSON lines" in piped.stderr
+    assert run(*train(tmp_path / "named", files[2])).returncode == 0
+    assert (tmp_path / "piped/tokenizer.json").read_bytes() == (tmp_path / "named/tokenizer.json").read_bytes()
+
+
 def test_mistakes(files, tmp_path):
     out = tmp_path / "out"
     empty, binary, broken = tmp_path / "empty.txt", tmp_path / "binary.txt", tmp_path / "broken.txt"

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -518,6 +519,24 @@ def test_standard_input_is_copied_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", _Input(b"other"))
     with pytest.raises(UserError, match="- has changed since"):
         build_corpus(["-"], tokenizer, tmp_path / "out", workers=1)
+
+
+def test_json_lines_from_standard_input_go_on_as_such(tmp_path, monkeypatch):
+    content = b"".join(b'{"text": "document %d"}\n' % i for i in range(2_000))
+    monkeypatch.setattr(sys, "stdin", _Input(content))
+
+    def build(**more):
+        how = options(shard_tokens=999)
+        return build_corpus(["-"], tiny_tokenizers.bert(), tmp_path / "out", how, workers=1, **more)
+
+    with pytest.raises(Stopped):
+        build(stop=lambda: _begun(tmp_path))
+    said = []
+    corpus = build(say=said.append)
+    assert any("is read as JSON lines" in line for line in said)
+    assert "Going on in" in "".join(said)
+    assert corpus.manifest["report"]["documents"] == 2_000
+    assert all(re.fullmatch(r"document \d+", text) for text in texts_in(corpus, TRAIN))
 
 
 def test_standard_input_that_was_refused_is_read_anew(tmp_path, monkeypatch):

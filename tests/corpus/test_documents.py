@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.corpus import documents as module
-from unmask.corpus.documents import Reading, read_documents, texts_of
+from unmask.corpus.documents import Reading, read_documents, read_source, texts_of
 from unmask.data.decode import Seen
+from unmask.data.where import find_sources
 from unmask.errors import UserError
 
 TEXTS = ["One.\nStill one.", 'Two, "quoted";\ttabbed', "三。\u2028仍然是三", "Four"]
@@ -201,6 +202,43 @@ def test_texts_for_the_training_of_a_tokenizer(tmp_path):
         texts_of([tmp_path / "missing.txt"])
     with pytest.raises(UserError, match="Standard input can be read once only"):
         texts_of(["-"])
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize(
+    ("content", "texts", "said"),
+    [
+        ('\n {"id": 1, "text": "one"}\n\n{"id": 2, "text": "two"}', ["one", "two"], 2),
+        ('{"text": "one"}', ["one"], 2),
+        ('{"text": "one"}\n{', None, 2),  # no longer taken for text
+        ("{ a brace }\n\ntwo", ["{ a brace }", "two"], 0),
+        ("[1]\n\ntwo", ["[1]", "two"], 0),
+        ("one\n\n" + '{"text": "two"}', ["one", '{"text": "two"}'], 0),
+        ("", [], 0),
+    ],
+)
+def test_json_lines_from_standard_input(tmp_path, monkeypatch, size, content, texts, said):
+    monkeypatch.setattr("unmask.data.unpack.BLOCK", size)
+    (tmp_path / "stdin").write_text(content, encoding="utf-8")
+    [source], told = find_sources(["-"], spool=tmp_path / "stdin"), []
+    found = (document.text for document in read_source(source, Reading(), Seen(), told.append))
+    if texts is None:
+        with pytest.raises(UserError, match="-, line 2 is not valid JSON"):
+            list(found)
+    else:
+        assert list(found) == texts
+    assert len(told) == said
+    assert not told or told[0].startswith("Standard input is read as JSON lines")
+
+
+def test_a_long_line_that_only_begins_like_json(tmp_path, monkeypatch):
+    monkeypatch.setattr("unmask.corpus.documents.LARGEST_DOCUMENT", 1000)
+    monkeypatch.setattr("unmask.data.unpack.BLOCK", 100)
+    text = '{"' + "word " * 1000
+    (tmp_path / "stdin").write_text(text)
+    [source] = find_sources(["-"], spool=tmp_path / "stdin")
+    found = [document.text for document in read_source(source, Reading(), Seen())]
+    assert " ".join(found) == text.strip()
 
 
 def test_a_dataset_of_the_hub(tmp_path, monkeypatch):

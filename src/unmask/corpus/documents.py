@@ -1,8 +1,9 @@
 """Reading documents: text, JSON lines, CSV, TSV and Parquet, packed or not, as a stream of whole documents."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from os import PathLike
 from typing import NamedTuple
@@ -103,9 +104,33 @@ def read_source(source: Source, reading: Reading, seen: Seen, say: Say | None = 
             found = _read_parquet(source, reading, seen, say)
         else:
             texts = texts_of_file(source, reading.encoding, reading.encoding_errors, seen)
+            if source.name == "-":
+                source, texts = _with_kind(source, texts, say)
             found = readers[source.kind](texts, source, reading, _Guess(source, seen, say))
         for text, place in found:
             yield RawDocument(text, source.name, place)
+
+
+def _with_kind(source: Source, texts: Iterator[str], say: Say | None) -> tuple[Source, Iterator[str]]:
+    """Standard input has no name to tell its kind; its first line tells whether it is JSON lines. No text is lost."""
+    held = first = ""
+    for block in texts:
+        held += block
+        first, end, _ = held.lstrip().partition("\n")
+        if end or first[:1] not in ("", "{") or len(held) >= LARGEST_DOCUMENT:
+            break
+    if _is_object(first):
+        source = replace(source, kind="jsonl")
+        if say is not None:
+            say("Standard input is read as JSON lines, since its first line is one (as text: write it to a .txt file).")
+    return source, chain([held], texts)
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
 
 
 class _Guess:
