@@ -1,6 +1,8 @@
 """Tokenizer: equal to `transformers`, padded batches, offsets, saving."""
 
+import errno
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unmask import UserError, load_tokenizer, sources
+from unmask import Tokenizer, UserError, load_tokenizer, sources
 from unmask.text import has_tokenizer
 from unmask.text.build import BERT_SPECIALS, ROBERTA_SPECIALS, byte_level_bpe, read_merges, wordpiece
 
@@ -132,6 +134,16 @@ def test_roberta_from_its_parts(tmp_path):
     opened = transformers.AutoTokenizer.from_pretrained(tmp_path / "new")
     assert type(opened).__name__ == "RobertaTokenizer"
     assert opened("ab ab", "cab")["input_ids"] == tokenizer.encode("ab ab", "cab").ids
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is Linux's")
+@pytest.mark.parametrize("names", [("tokenizer.json", ".tokenizer.json.new"), ("vocab.json",), ("merges.txt",)])
+def test_a_full_disk_is_an_error_of_the_system(names, tmp_path):
+    for name in names:
+        (tmp_path / name).symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        Tokenizer(byte_level_bpe(*tiny_bpe())).save(tmp_path)
+    assert raised.value.errno == errno.ENOSPC
 
 
 def test_wordpiece_cased_and_uncased():

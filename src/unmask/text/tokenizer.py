@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import tokenizers
 
 from unmask import sources
 from unmask.errors import UserError
+from unmask.files import write_json, write_whole
 from unmask.text.build import byte_level_bpe, read_merges, wordpiece
 
 _CLASSES = {"WordPiece": "BertTokenizer", "BPE": "RobertaTokenizer", "Unigram": "XLMRobertaTokenizer"}
@@ -150,11 +152,21 @@ class Tokenizer:
         """Writes tokenizer.json, tokenizer_config.json and the vocabulary files that older programs read."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        self.rust.save(str(folder / "tokenizer.json"))
-        text = json.dumps(self.settings, indent=2, ensure_ascii=False)
-        (folder / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
+        write_whole(folder / "tokenizer.json", self.rust.to_str(pretty=True))
+        write_json(folder / "tokenizer_config.json", self.settings)
         if type(self.rust.model).__name__ in ("WordPiece", "BPE"):
-            self.rust.model.save(str(folder))
+            _save_vocabulary(self.rust.model, folder)
+
+
+def _save_vocabulary(model: Any, folder: Path) -> None:
+    """The Rust library raises a bare Exception, "… (os error 28)", where Python has an OSError, as for a full disk."""
+    try:
+        model.save(str(folder))
+    except Exception as error:
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(folder)) from None
 
 
 def _what_is_no_text(texts: Sequence[Any]) -> str:
