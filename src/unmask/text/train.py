@@ -48,6 +48,10 @@ _PRIVATE = 0xF0000
 _LARGEST = 10_000_000
 """Ids; for many more the Rust library asks for memory that no machine has, and aborts."""
 
+_SCRATCH = ".saving"
+_ORDER = {"tokenizer_config.json": 0, "tokenizer.json": 1}
+"""Files that are moved before others: from the vocabulary's files alone another tokenizer would be made."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -372,21 +376,28 @@ def refuse_used_folder(folder: Path) -> None:
     """Refuses an output folder that holds something already, before any work is done."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file; --out must name a new or an empty folder.")
-    if folder.is_dir() and any(folder.iterdir()):
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / _SCRATCH).is_dir():
         raise UserError(f"{folder} is not empty; --out must name a new or an empty folder.")
 
 
 def save_whole(tokenizer: Tokenizer, folder: Path) -> None:
-    """Writes the tokenizer's folder under another name, then renames it: it is whole or not there."""
+    """Writes the tokenizer's files into a folder inside the folder, then moves them out: each is whole or not there.
+
+    The folder itself is never replaced: somebody may stand in it, or it may be a disk of its own.
+    """
     refuse_used_folder(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = folder.with_name(f".{folder.name}.new")
+    is_new = not folder.exists()
+    scratch = folder / _SCRATCH
     shutil.rmtree(scratch, ignore_errors=True)  # left by one who was killed
+    scratch.mkdir(parents=True)
     try:
         tokenizer.save(scratch)
         for path in scratch.iterdir():
             sync(path)
-        scratch.replace(folder)
+        for path in sorted(scratch.iterdir(), key=lambda path: _ORDER.get(path.name, len(_ORDER))):
+            path.replace(folder / path.name)
+        sync(folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    sync(folder.parent)
+        if is_new and not any(folder.iterdir()):  # nothing came of it
+            folder.rmdir()
