@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import transformers
 
 from unmask import UserError, load_tokenizer
 from unmask.cli.tokenizer import parse_size
@@ -100,8 +101,40 @@ def test_mistakes(files, tmp_path):
     ran = run(*train(out, broken))
     assert ran.returncode == 0
     assert "2 places were not utf-8 and were replaced" in ran.stderr
+    (out / "trained_from.json").unlink()
     assert "is not empty" in refused(*train(out, files[0]))
     assert "is a file" in refused(*train(files[0], files[0]))
+
+
+def test_again_it_is_finished(files, tmp_path):
+    out = tmp_path / "out"  # inside the folder that it is trained on
+    assert run(*train(out, tmp_path)).returncode == 0
+    before = {path: path.stat().st_mtime_ns for path in out.iterdir()}
+    for again in (run(*train(out, tmp_path)), run(*train(out, *files[::-1]))):
+        assert again.returncode == 0, again.stderr
+        assert f"{out} is finished already, from the same files with the same options." in again.stderr
+        assert again.stdout.startswith("Next: unmask corpus build")
+    assert {path: path.stat().st_mtime_ns for path in out.iterdir()} == before
+    opened = transformers.AutoTokenizer.from_pretrained(out)
+    assert opened("ka ne")["input_ids"] == load_tokenizer(out).encode("ka ne").ids
+
+    other = refused(*train(out, *files, size=300), "--add-prefix-space")
+    assert f"{out} holds the tokenizer of another command: --vocab-size was 400, is 300 now; --add-prefix" in other
+    assert "it had 3 input files, 1 come now" in refused(*train(out, files[0]))
+    files[1].write_bytes(gzip.compress(b"other words"))
+    assert "b.txt.gz has changed since" in refused(*train(out, *files))
+    (out / "tokenizer.json").unlink()
+    assert "is not empty" in refused(*train(out, *files))
+
+
+def test_standard_input_cannot_be_compared(files, tmp_path):
+    command = [UNMASK, *map(str, train(tmp_path / "out", "-"))]
+    ran = [
+        subprocess.run(command, input=files[0].read_bytes(), capture_output=True, check=False).returncode
+        for _ in range(2)
+    ]
+    assert ran == [0, 2]
+    assert "a.txt comes in place of -" in refused(*train(tmp_path / "out", files[0]))
 
 
 def test_more_than_the_text_yields(files, tmp_path):

@@ -75,6 +75,13 @@ def test_what_differs_is_said(tmp_path, now, said):
         refuse_if_different(tmp_path, identity(), identity(**now))
 
 
+def test_a_tokenizer_is_made_without_one(tmp_path):
+    before, now = ({"options": {"vocab_size": n}, "sources": []} for n in (300, 400))
+    refuse_if_different(tmp_path, before, before, "tokenizer")
+    with pytest.raises(UserError, match="holds the tokenizer of another command: --vocab-size was 300, is 400 now"):
+        refuse_if_different(tmp_path, before, now, "tokenizer")
+
+
 def test_the_same_files_under_other_names_are_the_same(tmp_path):
     sources = [{"name": f"./{name}", "bytes": 1, "sha256": name} for name in ("x", "y")]
     refuse_if_different(tmp_path, identity(), identity(sources=sources))

@@ -321,9 +321,9 @@ def test_one_who_was_killed_is_no_hindrance(tmp_path):
         assert killed.returncode == -signal.SIGKILL
         if has_tokenizer(tmp_path / "out"):
             assert load_tokenizer(tmp_path / "out").rust.to_str() == tokenizer.rust.to_str()
-    save_whole(tokenizer, tmp_path / "out")
+    save_whole(tokenizer, tmp_path / "out", {"options": {}})
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt"}
+    assert names == {"tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt", "trained_from.json"}
 
 
 _roberta = []

@@ -1,8 +1,8 @@
 """`unmask tokenizer train --kind bpe|wordpiece|unigram --vocab-size N --out DIR FILES…`: a tokenizer from text."""
 
 import re
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -14,7 +14,8 @@ from unmask.errors import UserError
 if TYPE_CHECKING:
     from unmask.corpus.documents import Reading
     from unmask.data.decode import Seen
-    from unmask.text.train import Trained
+    from unmask.data.where import Source
+    from unmask.text.train import Plan, Trained
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -83,10 +84,12 @@ def train(
         unmask tokenizer train --kind unigram --vocab-size 32000 --out my-unigram --memory 4G wiki.jsonl.zst
     """
     from unmask.corpus.documents import Reading
+    from unmask.corpus.inputs import outside, refuse_if_different
     from unmask.corpus.normalize import check_form
     from unmask.data.decode import Seen
     from unmask.data.where import find_sources
-    from unmask.text.train import Plan, refuse_used_folder, save_whole, train_tokenizer
+    from unmask.files import read_json
+    from unmask.text.train import MADE_FROM, Plan, save_whole, train_tokenizer
 
     _only_for(kind, "wordpiece", cased=cased, strip_accents=strip_accents)
     _only_for(kind, "bpe", add_prefix_space=add_prefix_space)
@@ -101,27 +104,68 @@ def train(
         **given,
     )
     check_form(normalize)
-    refuse_used_folder(out)
-    sources = find_sources(files)
-    plain = all(source.kind == "text" and not source.packing and source.name != "-" for source in sources)
-    reading, seen = (
-        Reading(text=text, encoding=encoding, encoding_errors=cast(Any, encoding_errors), quotes=quotes),
-        Seen(),
+    reading = Reading(text=text, encoding=encoding, encoding_errors=cast(Any, encoding_errors), quotes=quotes)
+    sources, seen = outside(out, find_sources(files, say=_say), _say), Seen()
+    is_made = _is_made(out, sources)
+    made_from = _identity(plan, reading, normalize, sources)
+    if is_made:
+        refuse_if_different(out, read_json(out / MADE_FROM), made_from, "tokenizer")
+        _say(f"{out} is finished already, from the same files with the same options.")
+    else:
+        trained = train_tokenizer(_texts(sources, reading, seen, normalize), plan, n_bytes=_bytes_of(sources))
+        save_whole(trained.tokenizer, out, made_from)
+        if seen.invalid:
+            _say(f"{seen.invalid:,} places were not {encoding} and were replaced.")
+        _tell(trained, kind, out)
+    typer.echo(
+        f"Next: unmask corpus build --tokenizer {out} --out CORPUS {' '.join(files[:3])}{' …' * (len(files) > 3)}"
     )
-    n_bytes = sum(source.path.stat().st_size for source in sources) if plain else None
-    trained = train_tokenizer(_texts(files, reading, seen, normalize), plan, n_bytes=n_bytes)
-    save_whole(trained.tokenizer, out)
-    if seen.invalid:
-        typer.echo(f"{seen.invalid:,} places were not {encoding} and were replaced.", err=True)
-    _tell(trained, kind, out, files)
 
 
-def _texts(files: list[str], reading: "Reading", seen: "Seen", form: str) -> Iterator[str]:
-    from unmask.corpus.documents import read_documents
+def _say(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+def _is_made(out: Path, sources: "Sequence[Source]") -> bool:
+    """Whether a tokenizer is there whose inputs can be compared; a folder with anything else in it is refused."""
+    from unmask.text.train import MADE_FROM, refuse_used_folder
+
+    # Standard input is gone once it is read, so nothing can be compared with it.
+    from_files = all(source.name != "-" for source in sources)
+    if from_files and (out / MADE_FROM).is_file() and (out / "tokenizer.json").is_file():
+        return True
+    refuse_used_folder(out)
+    return False
+
+
+def _identity(plan: "Plan", reading: "Reading", form: str, sources: "Sequence[Source]") -> dict[str, Any]:
+    """What makes one tokenizer another; the order of the files does not, hence that of their names."""
+    from unmask.files import file_hash
+
+    options = {**asdict(plan), **asdict(reading), "cased": not plan.lowercase, "normalize": form}
+    del options["lowercase"]  # the command line calls it cased
+    files: list[dict[str, Any]] = [
+        {"name": "-", "bytes": None, "sha256": None}
+        if source.name == "-"
+        else {"name": source.name, "bytes": source.path.stat().st_size, "sha256": file_hash(source.path)}
+        for source in sorted(sources, key=lambda source: source.name)
+    ]
+    return {"options": options, "sources": files}
+
+
+def _bytes_of(sources: "Sequence[Source]") -> int | None:
+    """Of all texts, if the sizes of the files tell."""
+    is_plain = all(source.kind == "text" and not source.packing and source.name != "-" for source in sources)
+    return sum(source.path.stat().st_size for source in sources) if is_plain else None
+
+
+def _texts(sources: "Sequence[Source]", reading: "Reading", seen: "Seen", form: str) -> Iterator[str]:
+    from unmask.corpus.documents import read_source
     from unmask.corpus.normalize import normalize
 
-    for document in read_documents(files, reading, seen=seen, say=lambda said: print(said, file=sys.stderr)):
-        yield normalize(document.text, cast(Any, form))
+    for source in sources:
+        for document in read_source(source, reading, seen, _say):
+            yield normalize(document.text, cast(Any, form))
 
 
 def parse_size(text: str) -> int:
@@ -138,12 +182,9 @@ def _only_for(kind: str, owner: str, **options: bool | None) -> None:
             raise UserError(f"--{name.replace('_', '-')} and its opposite are for --kind {owner} only, not for {kind}.")
 
 
-def _tell(trained: "Trained", kind: str, out: Path, files: list[str]) -> None:
+def _tell(trained: "Trained", kind: str, out: Path) -> None:
     sampled = "" if trained.share == 1 else f", trained on a sample of {trained.share:.1%}"
     typer.echo(f"{out}: {kind}, {trained.tokenizer.n_ids:,} ids, from {trained.n_bytes:,} bytes of text{sampled}.")
     typer.echo(
         f"{trained.bytes_per_token:.2f} bytes a token on a sample, {trained.unknown_share:.3%} of the tokens unknown."
-    )
-    typer.echo(
-        f"Next: unmask corpus build --tokenizer {out} --out CORPUS {' '.join(files[:3])}{' …' * (len(files) > 3)}"
     )

@@ -1,4 +1,4 @@
-"""The inputs of a build and its options: what makes one corpus another, and how to say what differs."""
+"""The inputs of a corpus or a tokenizer and its options: what makes one another, and how to say what differs."""
 
 import hashlib
 import select
@@ -94,19 +94,19 @@ class _Waiting:
         return bytes(self._file.read1(size))
 
 
-def refuse_if_different(folder: Path, before: dict[str, Any], now: dict[str, Any]) -> None:
-    """Says what differs between two identities: sources, options, tokenizer."""
+def refuse_if_different(folder: Path, before: dict[str, Any], now: dict[str, Any], what: str = "corpus") -> None:
+    """Says what differs between two identities: options, the tokenizer if there is one, sources."""
     said = [
         f"--{name.replace('_', '-')} was {was}, is {now['options'].get(name)} now"
         for name, was in before["options"].items()
         if was != now["options"].get(name)
     ]
-    if before["tokenizer"] != now["tokenizer"]:
+    if before.get("tokenizer") != now.get("tokenizer"):
         said.append("the tokenizer is another one")
     said.extend(_different_sources(before["sources"], now["sources"]))
     if said:
         raise UserError(
-            f"{folder} holds the corpus of another command: {'; '.join(said)}. "
+            f"{folder} holds the {what} of another command: {'; '.join(said)}. "
             "Choose another --out, or delete the folder."
         )
 

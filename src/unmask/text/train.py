@@ -19,7 +19,7 @@ import tokenizers
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from unmask.errors import UserError
-from unmask.files import sync
+from unmask.files import sync, write_json
 from unmask.progress import Progress
 from unmask.text.build import BERT_SPECIALS, ROBERTA_SPECIALS, byte_level_bpe, wordpiece
 from unmask.text.counting import WordCounts
@@ -48,9 +48,12 @@ _PRIVATE = 0xF0000
 _LARGEST = 10_000_000
 """Ids; for many more the Rust library asks for memory that no machine has, and aborts."""
 
+MADE_FROM = "trained_from.json"
+"""The file beside a tokenizer that tells what it was trained from; transformers does not look at it."""
+
 _SCRATCH = ".saving"
-_ORDER = {"tokenizer_config.json": 0, "tokenizer.json": 1}
-"""Files that are moved before others: from the vocabulary's files alone another tokenizer would be made."""
+_ORDER = {"tokenizer_config.json": 0, "tokenizer.json": 1, MADE_FROM: 3}
+"""Vocabulary files, 2, are not moved first: from them alone another tokenizer would be made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -380,10 +383,15 @@ def refuse_used_folder(folder: Path) -> None:
         raise UserError(f"{folder} is not empty; --out must name a new or an empty folder.")
 
 
-def save_whole(tokenizer: Tokenizer, folder: Path) -> None:
+def save_whole(tokenizer: Tokenizer, folder: Path, made_from: Mapping[str, Any] | None = None) -> None:
     """Writes the tokenizer's files into a folder inside the folder, then moves them out: each is whole or not there.
 
     The folder itself is never replaced: somebody may stand in it, or it may be a disk of its own.
+
+    Args:
+        tokenizer: what to save.
+        folder: a new or an empty one.
+        made_from: what it was trained from, for `MADE_FROM`, which comes last: where it is, all is there.
     """
     refuse_used_folder(folder)
     is_new = not folder.exists()
@@ -392,9 +400,11 @@ def save_whole(tokenizer: Tokenizer, folder: Path) -> None:
     scratch.mkdir(parents=True)
     try:
         tokenizer.save(scratch)
+        if made_from is not None:
+            write_json(scratch / MADE_FROM, made_from)
         for path in scratch.iterdir():
             sync(path)
-        for path in sorted(scratch.iterdir(), key=lambda path: _ORDER.get(path.name, len(_ORDER))):
+        for path in sorted(scratch.iterdir(), key=lambda path: _ORDER.get(path.name, 2)):
             path.replace(folder / path.name)
         sync(folder)
     finally:
