@@ -231,6 +231,36 @@ def test_auto_without_rjieba(monkeypatch):
     assert load_segmenter("auto") is None
 
 
-def test_a_segmenter_that_loses_characters():
-    with pytest.raises(UserError, match="loses or adds characters at '北京'"):
-        found("bpe", "in 北京", segmenter=lambda text: [text[0]])
+def failing(_):
+    raise KeyError("boom")
+
+
+@pytest.mark.parametrize(
+    ("segmenter", "did"),
+    [
+        (lambda text: [text[0]], "<lambda> loses or adds characters at '北京'"),
+        (lambda _: [], "<lambda> loses or adds characters at '北京'"),
+        (lambda text: [text, ""][:1] * 2, "<lambda> loses or adds characters at '北京'"),
+        (lambda _: 5, "<lambda> gives 5 for '北京', which is no list of texts"),
+        (lambda _: None, "<lambda> gives None for '北京', which is no list of texts"),
+        (lambda text: text, "<lambda> gives '北京' for '北京', which is no list of texts"),
+        (lambda text: [text.encode()], r"<lambda> gives \[b'.* for '北京', which is no list of texts"),
+        (lambda _: [1, 2], r"<lambda> gives \[1, 2\] for '北京', which is no list of texts"),
+        (lambda text: (failing(text) for _ in text), r"fails at '北京' with KeyError \('boom'\)"),
+        (failing, r"test_words:failing fails at '北京' with KeyError \('boom'\); mend it, or take another"),
+    ],
+)
+def test_a_segmenter_that_does_not_what_it_should(segmenter, did):
+    with pytest.raises(UserError, match=f"^The segmenter .*{did}"):
+        found("bpe", "in 北京", segmenter=segmenter)
+
+
+def test_a_segmenter_may_give_its_words_one_by_one():
+    assert words_of("bpe", "我爱北京", lambda text: iter(by_dictionary(text))) == words_of("bpe", "我爱北京")
+
+
+def test_a_segmenter_whose_module_raises(tmp_path, monkeypatch):
+    (tmp_path / "broken_segmenter.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError, match="'broken_segmenter:cut' cannot be imported"):
+        load_segmenter("broken_segmenter:cut")

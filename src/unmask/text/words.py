@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import cast
 
@@ -51,7 +51,7 @@ def load_segmenter(name: str) -> Segmenter | None:
         raise UserError(f"The segmenter {name!r} names no function; {_CHOICES}.")
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
+    except Exception as error:  # noqa: BLE001  (a module of one's own may raise anything)
         remedy = _INSTALL.get(name, f"install it, or {_CHOICES}")
         raise UserError(f"The segmenter {name!r} cannot be imported ({error}); {remedy}.") from None
     function = getattr(module, function_name, None)
@@ -139,14 +139,32 @@ class BoundaryFinder:
         numbers = _IS_HAN[codes].astype(np.int64)
         if self.segmenter is None:
             return np.cumsum(numbers) * numbers
-        runs = _HAN_RUN.findall(text)
-        sizes = [len(word) for run in runs for word in self.segmenter(run)]
-        ends, run_ends = np.cumsum(sizes), np.cumsum([len(run) for run in runs])
-        if ends[-1] != run_ends[-1] or not np.isin(run_ends, ends).all():
-            bad = next(run for run in runs if sum(map(len, self.segmenter(run))) != len(run))
-            raise UserError(f"The segmenter loses or adds characters at {bad[:20]!r}; take another.")
+        sizes = [len(word) for run in _HAN_RUN.findall(text) for word in _cut(run, self.segmenter)]
         numbers[numbers > 0] = np.repeat(np.arange(1, len(sizes) + 1), sizes)
         return numbers
+
+
+def _cut(run: str, segmenter: Segmenter) -> list[str]:
+    """The words of a run of Chinese characters; a segmenter may be anybody's function, so what it does is looked at."""
+    try:
+        given = segmenter(run)
+        words = given if isinstance(given, list) or not isinstance(given, Iterable) else list(given)
+    except Exception as error:
+        raise _told(segmenter, f"fails at {run[:20]!r} with {type(error).__name__} ({error})") from error
+    try:
+        size = None if isinstance(given, str) else len("".join(words))
+    except TypeError:
+        size = None
+    if size is None:
+        raise _told(segmenter, f"gives {repr(given)[:40]} for {run[:20]!r}, which is no list of texts")
+    if size != len(run):
+        raise _told(segmenter, f"loses or adds characters at {run[:20]!r}")
+    return words
+
+
+def _told(segmenter: Segmenter, did: str) -> UserError:
+    name, module = getattr(segmenter, "__qualname__", repr(segmenter)), getattr(segmenter, "__module__", None)
+    return UserError(f"The segmenter {f'{module}:{name}' if module else name} {did}; mend it, or take another.")
 
 
 def _next_non_space(codes: np.ndarray) -> np.ndarray:
