@@ -95,8 +95,12 @@ def test_mistakes(files, tmp_path):
     assert "bpe needs 261 ids at least" in refused(*train(out, files[0], size=100))
     assert "is no size of memory" in refused(*train(out, files[0]), "--memory", "lots")
     assert "needs 400 MiB at least" in refused(*train(out, files[0]), "--memory", "10M")
-    assert "for --kind wordpiece only" in refused(*train(out, files[0]), "--cased")
+    assert "--cased or --uncased is for --kind wordpiece only" in refused(*train(out, files[0]), "--uncased")
+    assert "--keep-accents is for --kind wordpiece only" in refused(*train(out, files[0]), "--strip-accents")
     assert "for --kind bpe only" in refused(*train(out, files[0], kind="unigram"), "--add-prefix-space")
+    assert "--coverage is for --kind wordpiece or unigram only, not for bpe" in refused(
+        *train(out, files[0]), "--coverage", 0.5
+    )
     assert not out.exists()
     ran = run(*train(out, broken))
     assert ran.returncode == 0

@@ -91,8 +91,10 @@ def train(
     from unmask.files import read_json
     from unmask.text.train import MADE_FROM, Plan, save_whole, train_tokenizer
 
-    _only_for(kind, "wordpiece", cased=cased, strip_accents=strip_accents)
-    _only_for(kind, "bpe", add_prefix_space=add_prefix_space)
+    _only_for(kind, ["wordpiece"], "--cased or --uncased", cased)
+    _only_for(kind, ["wordpiece"], "--strip-accents or --keep-accents", strip_accents)
+    _only_for(kind, ["bpe"], "--add-prefix-space", add_prefix_space)
+    _only_for(kind, ["wordpiece", "unigram"], "--coverage", coverage)
     given: dict[str, Any] = {} if coverage is None else {"coverage": coverage}
     plan = Plan(
         kind=kind,
@@ -176,10 +178,9 @@ def parse_size(text: str) -> int:
     return int(float(found[1]) * (1 << _UNITS[found[2].upper()]))
 
 
-def _only_for(kind: str, owner: str, **options: bool | None) -> None:
-    for name, value in options.items():
-        if value is not None and kind != owner:
-            raise UserError(f"--{name.replace('_', '-')} and its opposite are for --kind {owner} only, not for {kind}.")
+def _only_for(kind: str, owners: list[str], option: str, value: object) -> None:
+    if value is not None and kind not in owners:
+        raise UserError(f"{option} is for --kind {' or '.join(owners)} only, not for {kind}.")
 
 
 def _tell(trained: "Trained", kind: str, out: Path) -> None:
