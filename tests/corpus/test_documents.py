@@ -113,6 +113,13 @@ def test_semicolons_and_files_without_quotes(tmp_path):
         read(tmp_path / "b.tsv")
 
 
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "a.tsv"])
+@pytest.mark.parametrize("content", ["", "\ufeff", "\n\n"])
+def test_an_empty_file_is_no_document(tmp_path, name, content):
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert read(tmp_path / name) == read(tmp_path / name, text="review") == []
+
+
 def test_nothing_where_a_text_should_be_is_an_empty_document(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": null}\n{"text": ""}\n')
     (tmp_path / "b.parquet").write_bytes(as_bytes("parquet", [None, "x"]))

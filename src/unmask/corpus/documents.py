@@ -12,7 +12,7 @@ from unmask.corpus.normalize import Form, check_form, normalize
 from unmask.data.decode import Errors, Say, Seen, check_encoding, lines_of, texts_of_file, with_last
 from unmask.data.objects import json_lines, json_told
 from unmask.data.parquet import holds_texts, opened_parquet, parquet_batches, texts_of_column
-from unmask.data.tables import Row, csv_told, rows_of, separator_of
+from unmask.data.tables import csv_told, rows_of, separator_of
 from unmask.data.where import Source, find_sources
 from unmask.errors import UserError
 
@@ -222,8 +222,10 @@ def _read_table(texts: Iterator[str], source: Source, reading: Reading, guess: _
     header = next(lines, "")
     separator = "\t" if source.kind == "tsv" else separator_of([header])
     rows = rows_of(chain([header], lines), separator, quotes=reading.quotes)
-    names = next(rows, Row([], 1)).cells
-    column = names.index(guess.column(reading.text, names))
+    names = next(rows, None)
+    if names is None:  # an empty file is no document, as an empty .txt is none
+        return
+    column = names.cells.index(guess.column(reading.text, names.cells))
     for row in rows:
         if len(row.cells) <= column:
             raise UserError(
