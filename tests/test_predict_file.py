@@ -202,6 +202,13 @@ def test_a_file_of_excel_gets_one_that_excel_reads(tuned, tmp_path, mark, encodi
     assert output.read_text(encoding="utf-8-sig").startswith("text,数,prediction")
 
 
+def test_line_ends_within_a_field_are_kept(tuned, tmp_path):
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_bytes(b'text,n\r\n"the film\r\nwas superb\r",1\r\n"dull\nplot",2\r\n')
+    run(tuned.predictor("classify"), str(source), output)
+    assert [row["text"] for row in rows_of(output)] == ["the film\r\nwas superb\r", "dull\nplot"]
+
+
 def test_standard_input_is_never_the_same_again():
     """Rows of another stream must not be taken for those that are written already."""
     assert predict_file._fingerprint("-") != predict_file._fingerprint("-")

@@ -1,25 +1,47 @@
 """Text from bytes, wherever blocks end; what is broken is counted or refused."""
 
+import io
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.data import decode
-from unmask.data.decode import Seen, decoded, lines_of, texts_of_file, with_last
+from unmask.data.decode import Seen, decoded, equal_ends, lines_of, texts_of_file, whole_lines_of, with_last
 from unmask.data.where import Source
+from unmask.errors import UserError
 
 FILE = Source("a.txt", None, "text", "")
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), st.integers(1, 5))
-def test_any_text_in_blocks_of_any_size(text, size):
+def texts_in_blocks(text, size):
+    """What is read of a file whose bytes come in blocks of that size."""
     raw = text.encode()
     blocks = [raw[i : i + size] for i in range(0, len(raw), size)] or [b""]
     before, decode.blocks_of = decode.blocks_of, lambda *_: iter(blocks)
     try:
-        found = "".join(texts_of_file(FILE, "utf-8", "refuse", Seen()))
+        return list(texts_of_file(FILE, "utf-8", "refuse", Seen()))
     finally:
         decode.blocks_of = before
-    assert found == text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), st.integers(1, 5))
+def test_any_text_in_blocks_of_any_size(text, size):
+    text = text.removeprefix("\ufeff")
+    blocks = texts_in_blocks(text, size)
+    assert "".join(blocks) == text
+    assert "".join(equal_ends(blocks)) == text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@given(st.text(st.sampled_from('a",\r\n\u2028\x85')), st.integers(1, 5))
+def test_lines_keep_their_ends_wherever_blocks_end(text, size):
+    assert list(whole_lines_of(texts_in_blocks(text, size))) == list(io.StringIO(text, newline=""))
+
+
+@pytest.mark.parametrize("size", [1, 2, 99])
+def test_lines_are_counted_at_ends_of_all_kinds(size):
+    with pytest.raises(UserError, match=r"a.txt, line 5: there are NUL bytes"):
+        texts_in_blocks("1\r\n2\r3\n\r5\0", size)
 
 
 @given(st.lists(st.text(st.sampled_from("ab\n\u2028\x85"))))

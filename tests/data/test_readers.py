@@ -129,7 +129,12 @@ def test_places(tmp_path):
 
 def test_line_ends_of_all_kinds_and_a_byte_order_mark(tmp_path):
     (tmp_path / "a.csv").write_bytes(b'\xef\xbb\xbftext,n\r\n"a\r\nb",1\rc,2\nd,3')
-    assert [row["text"] for row in values(tmp_path / "a.csv")] == ["a\nb", "c", "d"]
+    assert [row["text"] for row in values(tmp_path / "a.csv")] == ["a\r\nb", "c", "d"]
+    assert [record.place for record in read_records(tmp_path / "a.csv")][-1] == f"{tmp_path / 'a.csv'}, line 5"
+    (tmp_path / "a.tsv").write_bytes(b'text\tn\r\n"a\r\nb"\t1\r\nc\t2\r\n')
+    assert [row["text"] for row in values(tmp_path / "a.tsv")] == ["a\r\nb", "c"]
+    (tmp_path / "a.txt").write_bytes(b"one\r\ntwo\rthree")
+    assert [row["text"] for row in values(tmp_path / "a.txt")] == ["one", "two", "three"]
     (tmp_path / "a.conll").write_bytes(b"\xef\xbb\xbfEU\tB-ORG\r\nis\tO\r\n\r\nx\tO")
     assert [row["tokens"] for row in values(tmp_path / "a.conll")] == [["EU", "is"], ["x"]]
 

@@ -9,7 +9,17 @@ from os import PathLike
 from typing import NamedTuple
 
 from unmask.corpus.normalize import Form, check_form, normalize
-from unmask.data.decode import Errors, Say, Seen, check_encoding, lines_of, texts_of_file, with_last
+from unmask.data.decode import (
+    Errors,
+    Say,
+    Seen,
+    check_encoding,
+    equal_ends,
+    lines_of,
+    texts_of_file,
+    whole_lines_of,
+    with_last,
+)
 from unmask.data.objects import json_lines, json_told
 from unmask.data.parquet import holds_texts, opened_parquet, parquet_batches, texts_of_column
 from unmask.data.tables import csv_told, rows_of, separator_of
@@ -103,7 +113,7 @@ def read_source(source: Source, reading: Reading, seen: Seen, say: Say | None = 
         if source.kind == "parquet":
             found = _read_parquet(source, reading, seen, say)
         else:
-            texts = texts_of_file(source, reading.encoding, reading.encoding_errors, seen)
+            texts = equal_ends(texts_of_file(source, reading.encoding, reading.encoding_errors, seen))
             if source.name == "-":
                 source, texts = _with_kind(source, texts, say)
             found = readers[source.kind](texts, source, reading, _Guess(source, seen, say))
@@ -218,7 +228,7 @@ def _read_json_lines(
 
 def _read_table(texts: Iterator[str], source: Source, reading: Reading, guess: _Guess) -> Iterator[tuple[str, str]]:
     """CSV and TSV."""
-    lines = lines_of(texts)
+    lines = whole_lines_of(texts)
     header = next(lines, "")
     separator = "\t" if source.kind == "tsv" else separator_of([header])
     rows = rows_of(chain([header], lines), separator, quotes=reading.quotes)

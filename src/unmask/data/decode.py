@@ -1,4 +1,4 @@
-"""The text of a file: bytes decoded, line ends made equal, cut into lines; broken and binary files are refused."""
+"""The text of a file: bytes decoded and cut into lines; broken and binary files are refused."""
 
 import codecs
 import io
@@ -42,10 +42,10 @@ def check_encoding(encoding: str, errors: str) -> None:
 
 
 def texts_of_file(source: Source, encoding: str, errors: Errors, seen: Seen) -> Iterator[str]:
-    """The text of a file in blocks, line ends made equal."""
+    """The text of a file in blocks, line ends as they are; no block ends within one."""
     codec = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     strict, lenient = (codecs.getincrementaldecoder(codec)(how) for how in ("strict", "replace"))
-    ends = io.IncrementalNewlineDecoder(None, translate=True)
+    ends = io.IncrementalNewlineDecoder(None, translate=False)
     line = 1
     for block, is_last in with_last(blocks_of(source.path, source.packing, source.name, seen.count_bytes)):
         if line == 1:
@@ -65,12 +65,21 @@ def texts_of_file(source: Source, encoding: str, errors: Errors, seen: Seen) -> 
             seen.invalid += max(1, text.count("\ufffd") - block.count("\ufffd".encode()))
         text = ends.decode(text, final=is_last)
         if "\0" in text:
-            at = line + text.count("\n", 0, text.index("\0"))
+            at = line + _n_ends(text[: text.index("\0")])
             raise UserError(
                 f"{source.name}, line {at}: there are NUL bytes, so this is a binary file and no {encoding}."
             )
-        line += text.count("\n")
+        line += _n_ends(text)
         yield text
+
+
+def _n_ends(text: str) -> int:
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
+
+
+def equal_ends(texts: Iterable[str]) -> Iterator[str]:
+    """The same blocks with a line feed for each line end."""
+    return (block.replace("\r\n", "\n").replace("\r", "\n") for block in texts)
 
 
 def _refuse_other_formats(block: bytes, name: str, codec: str) -> None:
@@ -116,6 +125,20 @@ def lines_of(texts: Iterable[str]) -> Iterator[str]:
             continue
         lines = ("".join(held) + block).split("\n")
         held = [lines.pop()]
+        yield from lines
+    if last := "".join(held):
+        yield last
+
+
+def whole_lines_of(texts: Iterable[str]) -> Iterator[str]:
+    """Lines with their ends, of whatever kind: in a quoted field of CSV they are text."""
+    held: list[str] = []
+    for block in texts:
+        if "\n" not in block and "\r" not in block:
+            held.append(block)
+            continue
+        lines = list(io.StringIO("".join(held) + block, newline=""))
+        held = [lines.pop()] if not lines[-1].endswith(("\n", "\r")) else []
         yield from lines
     if last := "".join(held):
         yield last

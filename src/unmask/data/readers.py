@@ -7,7 +7,16 @@ from os import PathLike, fspath
 from typing import Any, NamedTuple
 
 from unmask.data import conll
-from unmask.data.decode import Errors, Say, Seen, check_encoding, lines_of, texts_of_file
+from unmask.data.decode import (
+    Errors,
+    Say,
+    Seen,
+    check_encoding,
+    equal_ends,
+    lines_of,
+    texts_of_file,
+    whole_lines_of,
+)
 from unmask.data.header import are_names, has_header
 from unmask.data.kinds import RECORD_KINDS, WORDS_FOR_KINDS, RecordKind, guess_kind
 from unmask.data.objects import json_items, json_lines, json_told
@@ -116,7 +125,7 @@ class _Begun(NamedTuple):
     lines: list[str]
     """Its first lines."""
     texts: Iterator[str]
-    """All of it."""
+    """All of it, with the line ends that it has."""
 
 
 class _Opened(NamedTuple):
@@ -218,7 +227,7 @@ def _open(source: Source, reading: Reading, seen: Seen, say: Say) -> _Opened:
             names, records = _open_conll(begun, say)
         else:
             readers = {"jsonl": _read_jsonl, "json": _read_json, "squad": _read_squad, "labels": _read_labels}
-            names, records = None, readers.get(kind, _read_lines)(source, begun.texts)
+            names, records = None, readers.get(kind, _read_lines)(source, equal_ends(begun.texts))
     return _Opened(kind, names, _told(records, source))
 
 
@@ -235,8 +244,8 @@ def _head_of(texts: Iterator[str]) -> tuple[list[str], list[str]]:
         if sum(map(len, head)) >= _HEAD:
             break
     else:
-        return head, list(islice(lines_of(head), _HEAD_LINES))
-    lines = list(islice(lines_of(head), _HEAD_LINES + 1))
+        return head, list(islice(lines_of(equal_ends(head)), _HEAD_LINES))
+    lines = list(islice(lines_of(equal_ends(head)), _HEAD_LINES + 1))
     return head, lines[: max(1, len(lines) - 1)]
 
 
@@ -289,7 +298,7 @@ def _open_conll(begun: _Begun, say: Say) -> tuple[list[str] | None, Iterator[Rec
         say(
             f"{name}: its first column counts; tokens are column 2, tags column {layout.tags + 1} (other ones: --tags)."
         )
-    found = conll.sentences(lines_of(begun.texts), layout, name)
+    found = conll.sentences(lines_of(equal_ends(begun.texts)), layout, name)
     records = (Record(conll.values_of(sentence, layout), f"{name}, line {sentence.line}") for sentence in found)
     return conll.names_of(layout), records
 
@@ -302,7 +311,7 @@ def _open_table(begun: _Begun, reading: Reading, say: Say) -> tuple[list[str] | 
         if not are_quotes:
             say(f"{name} does not quote its fields: quotation marks are text (otherwise: --quotes).")
 
-    rows = rows_of(lines_of(begun.texts), separator, quotes=reading.quotes, say=say_quotes)
+    rows = rows_of(whole_lines_of(begun.texts), separator, quotes=reading.quotes, say=say_quotes)
     first = list(islice(rows, SAMPLE // 2))
     if not first:
         return None, iter(())

@@ -13,6 +13,7 @@ from unmask.errors import UserError
 
 _LINES_TO_JUDGE = 1000
 """So many lines are looked at to find out whether a table quotes its fields."""
+_ENDS = "\r\n"
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
@@ -56,7 +57,7 @@ def rows_of(
     """Rows with their lines; a field may hold line ends and be as long as it likes. Blank lines are no rows.
 
     Args:
-        lines: of the file.
+        lines: of the file, with their ends, which are kept inside quotes.
         separator: between two fields.
         quotes: whether fields that hold line ends, separators or quotation marks are quoted; None: as soon as a
             field begins with a quotation mark, the lines that follow tell.
@@ -73,8 +74,8 @@ def rows_of(
                     say(quotes)
                 break
             line += 1
-            if text:
-                cells = text.split(separator)
+            if cut := text.rstrip(_ENDS):
+                cells = cut.split(separator)
                 n_columns = n_columns or len(cells)
                 yield Row(cells, line)
     for row in _parsed(lines, separator, quotes=bool(quotes)):
@@ -84,7 +85,7 @@ def rows_of(
 def _parsed(lines: Iterable[str], separator: str, *, quotes: bool) -> Iterator[Row]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    reader = csv.reader((line + "\n" for line in lines), delimiter=separator, quoting=quoting, strict=quotes)
+    reader = csv.reader(lines, delimiter=separator, quoting=quoting, strict=quotes)
     before = 0
     for cells in reader:
         if cells:
@@ -98,7 +99,7 @@ def _are_quoted(window: list[str], separator: str, n_columns: int, *, whole: boo
     GLUE's tables have fields such as `"Great" film`, and some that begin with a mark which never ends: read as quotes,
     they would swallow lines. Such a table has as many columns in every line if it is cut at the separators alone.
     """
-    plain = [line.split(separator) for line in window if line]
+    plain = [cut.split(separator) for line in window if (cut := line.rstrip(_ENDS))]
     n_columns = n_columns or len(plain[0])
     fits_plain = all(len(cells) == n_columns for cells in plain)
     try:
