@@ -13,7 +13,7 @@ import pytest
 import small_tasks
 import unmask
 from unmask import UserError, backend, predict_file
-from unmask.data.readers import Reading
+from unmask.data.readers import SAMPLE, Reading
 from unmask.predict_file import predict_file as run
 
 pytestmark = pytest.mark.backend
@@ -190,6 +190,51 @@ def test_any_columns_of_objects_come_through(tuned, tmp_path):
     run(tuned.predictor("classify"), str(tmp_path / "in.jsonl"), tmp_path / "out.jsonl")
     found = rows_of(tmp_path / "out.jsonl")
     assert [{name: row[name] for name in ("text", "meta", "n")} for row in found] == rows
+
+
+LATE = [
+    *({"text": f"the film was great {n}", "n": n} for n in range(SAMPLE)),
+    *({"text": f"a dull story {n}", "prediction": f"mine {n}", "note": [n]} for n in range(10)),
+]
+"""Columns that the first records do not have, one of them called as the answers are."""
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_columns_that_come_late_are_kept(tuned, tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(predict_file, "_AT_ONCE", 300)
+    source = str(small_tasks.write_rows(tmp_path / "in.jsonl", LATE))
+    run(tuned.predictor("classify"), source, tmp_path / f"whole.{ending}")
+    found = rows_of(tmp_path / f"whole.{ending}")
+    assert list(found[0]) == ["text", "n", "prediction", "note", "prediction_2", "probability", "probabilities"]
+    assert [row["prediction"] or None for row in found] == [row.get("prediction") for row in LATE]
+    assert str(found[-1]["note"]) == "[9]"
+    predictor = tuned.predictor("classify")
+    with monkeypatch.context() as patch:
+        stop_after(predictor, 1, patch)
+        with pytest.raises(Stop):
+            run(predictor, source, tmp_path / f"out.{ending}")
+    calls = stop_after(predictor, 100, monkeypatch)
+    run(predictor, source, tmp_path / f"out.{ending}")
+    assert len(calls) == 1
+    assert (tmp_path / f"out.{ending}").read_bytes() == (tmp_path / f"whole.{ending}").read_bytes()
+
+
+def test_columns_that_come_late_on_standard_input(tuned, tmp_path, monkeypatch):
+    """It is read once only, so a header cannot wait for them."""
+    monkeypatch.setattr(predict_file, "_AT_ONCE", 300)
+
+    def piped(rows, output):
+        lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        monkeypatch.setattr("unmask.data.decode.blocks_of", lambda *_: iter([lines]))
+        run(tuned.predictor("classify"), "-", tmp_path / output)
+
+    rows = [{name: value for name, value in row.items() if name != "prediction"} for row in LATE]
+    piped(rows, "out.jsonl")
+    assert [row.get("note") for row in rows_of(tmp_path / "out.jsonl")] == [row.get("note") for row in rows]
+    with pytest.raises(UserError, match=r"out.csv: row 501 has a column 'note', .* JSON lines \(.jsonl\)"):
+        piped(rows, "out.csv")
+    with pytest.raises(UserError, match=r"-, line 501 has a column 'prediction', .* give the input as a file"):
+        piped(LATE, "out.jsonl")
 
 
 @pytest.mark.parametrize(("mark", "encoding"), [(b"\xef\xbb\xbf", "utf-8"), (b"", "utf-16"), (b"", "utf-8")])

@@ -51,10 +51,11 @@ def predict_file(
     path, given = Path(output).expanduser(), Path(source).expanduser()
     if given.is_file() and path.is_file() and path.samefile(given):
         raise UserError(f"{output} is the input too; choose another name for --output.")
-    names = free_names(answer_names(predictor), records.names)
+    taken = records.all_names()
+    names = free_names(answer_names(predictor), taken)
     work: dict[str, Any] = {"input": _fingerprint(source), "model": model_fingerprint(predictor), "length": max_length}
     work |= {"columns": columns, "reading": asdict(reading or Reading()), "stride": stride}
-    with RowWriter(path, [*records.names, *names.values()], work, marked=_is_marked(given)) as writer:
+    with RowWriter(path, [*taken, *names.values()], work, marked=_is_marked(given)) as writer:
         if writer.n_rows:
             log.info("%s rows are written already; going on after them.", f"{writer.n_rows:,}")
         rows = islice(records, writer.n_rows, None)
@@ -62,11 +63,22 @@ def predict_file(
             while part := list(islice(rows, _AT_ONCE)):
                 answers = predictor.predict(part, columns, max_length=max_length, stride=stride)
                 writer.write(
-                    {**record.values, **{names[name]: value for name, value in answer_row(answer).items()}}
+                    _row(record.place, records.columns_of(record), answer, names)
                     for record, answer in zip(part, answers, strict=True)
                 )
                 progress.advance(len(part))
         return writer.n_rows
+
+
+def _row(place: str, given: Mapping[str, Any], answer: Any, names: Mapping[str, str]) -> dict[str, Any]:
+    """The columns of a record, and the answer's under the names that were free when the work began."""
+    found = {names[name]: value for name, value in answer_row(answer).items()}
+    if late := next((name for name in found if name in given), None):
+        raise UserError(
+            f"{place} has a column {late!r}, but no record before it had, so the answers are called so already; give "
+            "the input as a file, not on standard input."
+        )
+    return {**given, **found}
 
 
 def _is_marked(path: Path) -> bool:

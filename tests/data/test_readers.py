@@ -258,6 +258,29 @@ def test_several_files_with_the_same_columns(tmp_path):
         values(tmp_path)
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "json"])
+def test_columns_that_come_late(tmp_path, kind):
+    path = tmp_path / f"a.{kind}"
+    path.write_bytes(as_bytes(kind, [{"text": "x"}] * readers.SAMPLE + [{"late": 1, "text": "y"}]))
+    records = read_records(path)
+    assert records.names == ["text"]
+    assert records.all_names() == ["text", "late"]
+    assert records.columns_of(list(records)[-1]) == {"late": 1, "text": "y"}
+
+
+def test_columns_of_several_files_of_objects(tmp_path):
+    for name, row in {"a": {"text": "x"}, "b": {"text": "y", "late": 1}}.items():
+        (tmp_path / f"{name}.parquet").write_bytes(as_bytes("parquet", [row]))
+    assert read_records(tmp_path).all_names() == ["text", "late"]
+
+
+def test_each_column_of_conll_once(tmp_path):
+    (tmp_path / "a.conll").write_text("EU NNP B-ORG\nis VB O\n")
+    records = read_records(tmp_path / "a.conll")
+    assert records.all_names() == ["tokens", "tags", "2"]
+    assert [list(records.columns_of(record)) for record in records] == [["tokens", "tags", "2"]]
+
+
 def test_a_dataset_of_the_hub(tmp_path, monkeypatch):
     (tmp_path / "train-0.parquet").write_bytes(as_bytes("parquet", ROWS))
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *args, **kwargs: str(tmp_path))

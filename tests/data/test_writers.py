@@ -35,8 +35,27 @@ def test_any_value_in_json_lines_is_read_again(tmp_path, rows):
 
 def test_lists_objects_and_nothing_in_a_table(tmp_path):
     with RowWriter(tmp_path / "rows.csv", ["a", "b", "c"], {}) as writer:
-        writer.write([{"a": [1, "北"], "b": {"x": None}, "d": "not a column"}])
+        writer.write([{"a": [1, "北"], "b": {"x": None}}])
     assert (tmp_path / "rows.csv").read_text(encoding="utf-8") == 'a,b,c\n"[1, ""北""]","{""x"": null}",\n'
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv"])
+def test_a_table_refuses_columns_that_come_after_its_header(tmp_path, ending):
+    with pytest.raises(UserError) as error, RowWriter(tmp_path / f"rows{ending}", ["a"], {}) as writer:  # noqa: PT012
+        writer.write([{"a": 1}, {}])
+        writer.write([{"a": 2}, {"a": 3, "late": 4}, {"": 5}])
+    assert str(error.value) == (
+        f"rows{ending}: row 4 has a column 'late', which no row had before the header was written; choose an output of "
+        "JSON lines (.jsonl), or give the input as a file, not on standard input."
+    )
+    assert not (tmp_path / f"rows{ending}").exists()
+
+
+def test_json_lines_keep_columns_whenever_they_come(tmp_path):
+    with RowWriter(tmp_path / "rows.jsonl", ["a", "b"], {}) as writer:
+        writer.write([{"a": 1}, {"late": 2, "b": 3}])
+    lines = (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    assert lines == ['{"a": 1, "b": null}', '{"a": null, "b": 3, "late": 2}']
 
 
 def stopped(path, work, rows):

@@ -64,16 +64,43 @@ class Reading:
 
 
 class Records:
-    """Records that are read when they are asked for, as often as they are; standard input once only."""
+    """Records that are read when they are asked for, as often as they are; standard input once only.
+
+    Args:
+        source: what the user calls them.
+        kind: of the file.
+        names: of the columns; those in the sample, if it is not certain that there are no others.
+        sample: the first records.
+        read: reads all records.
+        are_certain: whether no record has another column. Each object of JSON brings its own along.
+    """
 
     def __init__(
-        self, source: str, kind: str, names: list[str], sample: list[Record], read: Callable[[], Iterator[Record]]
+        self,
+        source: str,
+        kind: str,
+        names: list[str],
+        sample: list[Record],
+        read: Callable[[], Iterator[Record]],
+        *,
+        are_certain: bool,
     ) -> None:
         self.source, self.kind, self.names, self.sample = source, kind, names, sample
+        self.are_certain = are_certain
         self._read = read
 
     def __iter__(self) -> Iterator[Record]:
         return self._read()
+
+    def all_names(self) -> list[str]:
+        """The columns of all records, for which they may be read through; of standard input those that are known."""
+        if self.are_certain or self.source == "-":
+            return self.names
+        return _names_in(self)
+
+    def columns_of(self, record: Record) -> dict[str, Any]:
+        """What a record holds, each column once: the tokens of CoNLL go by their number too."""
+        return {name: record.values[name] for name in self.names} if self.are_certain else record.values
 
 
 def read_records(
@@ -92,7 +119,8 @@ def read_records(
         return _opened_dataset(name)
     files = _Files(find_sources([source], say=once), reading, once)
     kind, names, sample = files.look()
-    return Records(name, kind, names, sample, files.records)
+    are_certain = files.names is not None or (len(files.sources) == 1 and kind not in ("json", "jsonl"))
+    return Records(name, kind, names, sample, files.records, are_certain=are_certain)
 
 
 def _once(say: Say | None) -> Say:
@@ -114,7 +142,7 @@ def _opened_dataset(name: str) -> Records:
     sample = list(islice(read(), SAMPLE))
     if not sample:
         raise UserError(f"{name} has no rows.")
-    return Records(name, "tfds", list(sample[0].values), sample, read)
+    return Records(name, "tfds", list(sample[0].values), sample, read, are_certain=True)
 
 
 class _Begun(NamedTuple):

@@ -56,17 +56,32 @@ class RowWriter:
         return self
 
     def write(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Some more rows; once this is over, they are not lost."""
+        """Some more rows; once this is over, they are not lost.
+
+        JSON lines may have more columns than were named; tables, whose header is written first, refuse such rows.
+        """
         rows = list(rows)
         if self.kind == "jsonl":
-            lines = (json.dumps({n: row.get(n) for n in self.names}, ensure_ascii=False, default=str) for row in rows)
+            known = dict.fromkeys(self.names)
+            lines = (json.dumps({**known, **row}, ensure_ascii=False, default=str) for row in rows)
             self.file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
         else:
+            self._refuse_late_names(rows)
             self._csv([_cell(row.get(name)) for name in self.names] for row in rows)
         self.file.flush()
         sync(self.part)
         self.n_rows += len(rows)
         write_json(self.note, {"work": self.work, "rows": self.n_rows, "bytes": self.file.tell()})
+
+    def _refuse_late_names(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        known = set(self.names)
+        for number, row in enumerate(rows, self.n_rows + 1):
+            if late := [name for name in row if name not in known]:
+                raise UserError(
+                    f"{self.path.name}: row {number} has a column {late[0]!r}, which no row had before the header was "
+                    "written; choose an output of JSON lines (.jsonl), or give the input as a file, not on standard "
+                    "input."
+                )
 
     def _csv(self, rows: Iterable[Sequence[Any]]) -> None:
         lines: list[str] = []

@@ -60,7 +60,7 @@ def write_reviews(language: str, folder: Path) -> dict[str, int]:
         ("texts", ["text"], [*trains, *others]),
     ):
         with RowWriter(folder / f"{name}.csv", names, {"rows": len(chosen)}) as writer:
-            writer.write(review._asdict() for review in chosen)
+            writer.write({column: getattr(review, column) for column in names} for review in chosen)
     return {"test": len(tests), "train": len(trains), "texts": len(trains) + len(others)}
 
 
