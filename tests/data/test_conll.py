@@ -84,11 +84,19 @@ def test_tokens_alone():
         ("EU B-ORG\nrejects\nGerman B-MISC\n", "a.conll, line 2 has 1 column, but the file has 2: 'rejects'"),
         ("EU\tB-ORG\n\nrejects\tO\tx\nb\tO\n", "a.conll, line 3 has 3 columns, but the file has 2"),
         ("EU\tB-ORG\n\tO\nb\tO", "a.conll, line 2 has 1 column, but the file has 2"),
+        ("EU\tB-ORG\nin\tO\n\nParis\t\nb\tO", r"a.conll, line 4 has 1 column, but the file has 2: 'Paris\\t'"),
+        ("EU\tORG\nin\tno\n\nParis\t\nb\tno", "a.conll, line 4 has 1 column, but the file has 2"),
+        ("1\tDie\tO\tO\n2\tBonn\t\tO\n3\tx\tO\tO", "a.conll, line 2 has 3 columns, but the file has 4"),
     ],
 )
 def test_lines_that_lack_a_column(text, said):
     with pytest.raises(UserError, match=said):
         read(text)
+
+
+def test_a_last_column_that_most_lines_leave_empty_holds_no_tags():
+    assert read("EU\tB-ORG\t\nis\tO\tsic\nin\tO\t\n")[0]["tags"] == ["B-ORG", "O", "O"]
+    assert "tags" not in read("EU\t\nis\t\n")[0]
 
 
 @pytest.mark.parametrize(
@@ -97,6 +105,7 @@ def test_lines_that_lack_a_column(text, said):
         ("EU NNP B-ORG\nrejects VBZ O", True),
         ("the DT\ncat NN\nsat VB\n\nthe DT\ndog NN\nran VB\na DT\nmile NN\nwell RB\ntoday NN\nnow RB\nso RB", True),
         ("# 1\nEU B-ORG\nis O\n", True),
+        ("EU\tB-ORG\nis\t\nin\tO\n", True),
         ("good film\nbad film\n\nbad plot", False),
         ("a good film\t1\na bad film\t0\n", False),
         ("good\t1\nbad\t0\nfine\t1\n", False),

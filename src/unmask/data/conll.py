@@ -58,14 +58,17 @@ def find_layout(lines: Sequence[str]) -> Layout:
     n = counts.most_common(1)[0][0]
     rows = [cells for line in filled if len(cells := rough.cells(line)) == n]
     has_counters = n > 2 and all(_COUNTER.fullmatch(cells[0]) for cells in rows) and rows[0][0].startswith("1")
-    tags = {(10, True): 3, (4, True): 2}.get((n, has_counters), n - 1)  # CoNLL-U, GermEval
+    # A separator at the end of every line, or a note in a few, makes no column of tags.
+    last = max((column for column in range(n) if 2 * sum(bool(row[column]) for row in rows) > len(rows)), default=0)
+    tags = {(10, True): 3, (4, True): 2}.get((n, has_counters), last)  # CoNLL-U, GermEval
+    has_tags = tags > has_counters
     layout = Layout(
         rough.separator,
         n,
         tokens=int(has_counters),
-        tags=tags if n > 1 else None,
+        tags=tags if has_tags else None,
         has_counters=has_counters,
-        tags_are_schemed=bool(rows) and n > 1 and all(TAG.fullmatch(row[tags]) for row in rows if row[0] != "#"),
+        tags_are_schemed=has_tags and all(TAG.fullmatch(row[tags]) for row in rows if row[tags] and row[0] != "#"),
     )
     return Layout(**{**vars(layout), "has_segments": n > 1 and _have_segments(lines, layout)})
 
@@ -100,7 +103,7 @@ def sentences(lines: Iterable[str], layout: Layout, name: str) -> Iterator[Sente
         name: what the user calls the file.
     """
     rows: list[list[str]] = []
-    begin = 0
+    needed, begin = [column for column in (layout.tokens, layout.tags) if column is not None], 0
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith(_START_OF_DOCUMENT):
             if rows:
@@ -110,7 +113,7 @@ def sentences(lines: Iterable[str], layout: Layout, name: str) -> Iterator[Sente
         cells = layout.cells(line)
         if _is_left_out(cells, layout):
             continue
-        if len(cells) != layout.n_columns or not cells[layout.tokens]:
+        if len(cells) != layout.n_columns or not all(cells[column] for column in needed):
             raise UserError(
                 f"{name}, line {number} has {_columns(sum(map(bool, cells)))}, but the file has {layout.n_columns}: "
                 f"{line[:60]!r}."
