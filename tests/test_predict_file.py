@@ -1,5 +1,6 @@
 """Prediction for files: order and columns are kept, a killed run goes on, and only the same one."""
 
+import base64
 import csv
 import json
 import os
@@ -8,6 +9,8 @@ import subprocess
 import sys
 import time
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 import small_tasks
@@ -190,6 +193,21 @@ def test_any_columns_of_objects_come_through(tuned, tmp_path):
     run(tuned.predictor("classify"), str(tmp_path / "in.jsonl"), tmp_path / "out.jsonl")
     found = rows_of(tmp_path / "out.jsonl")
     assert [{name: row[name] for name in ("text", "meta", "n")} for row in found] == rows
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_bytes_and_nothing_in_parquet_come_through(tuned, tmp_path, caplog, ending):
+    texts = ["the film was superb", None, "a dull story"]
+    table = pyarrow.table({"text": texts, "note": ["", None, "x"], "blob": [bytes(range(n, 256)) for n in range(3)]})
+    pyarrow.parquet.write_table(table, tmp_path / "in.parquet")
+    with caplog.at_level("INFO", "unmask"):
+        run(tuned.predictor("classify"), str(tmp_path / "in.parquet"), tmp_path / f"out.{ending}")
+    assert "in.parquet: the column 'blob' holds bytes and no text; they are written in base64." in caplog.text
+    found = rows_of(tmp_path / f"out.{ending}")
+    assert [row["prediction"] for row in found][::2] == ["good", "bad"]
+    assert [base64.b64decode(row["blob"]) for row in found] == table["blob"].to_pylist()
+    if ending == "jsonl":
+        assert [(row["text"], row["note"]) for row in found] == list(zip(texts, ["", None, "x"], strict=True))
 
 
 LATE = [

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from unmask.data.readers import Reading, read_records
+from unmask.data.readers import Reading, Records, read_records
 from unmask.data.writers import RowWriter, free_names
 from unmask.errors import UserError
 from unmask.files import file_hash
@@ -51,6 +51,7 @@ def predict_file(
     path, given = Path(output).expanduser(), Path(source).expanduser()
     if given.is_file() and path.is_file() and path.samefile(given):
         raise UserError(f"{output} is the input too; choose another name for --output.")
+    _tell_of_bytes(records)
     taken = records.all_names()
     names = free_names(answer_names(predictor), taken)
     work: dict[str, Any] = {"input": _fingerprint(source), "model": model_fingerprint(predictor), "length": max_length}
@@ -68,6 +69,12 @@ def predict_file(
                 )
                 progress.advance(len(part))
         return writer.n_rows
+
+
+def _tell_of_bytes(records: Records) -> None:
+    for name in records.names:
+        if any(isinstance(record.values.get(name), bytes) for record in records.sample):
+            log.info("%s: the column %r holds bytes and no text; they are written in base64.", records.source, name)
 
 
 def _row(place: str, given: Mapping[str, Any], answer: Any, names: Mapping[str, str]) -> dict[str, Any]:

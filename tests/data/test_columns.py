@@ -209,6 +209,20 @@ def test_what_is_not_there(said, columns, sentence):
     assert str(raised.value) == sentence
 
 
+def test_bytes_play_no_role():
+    blobs = [b"\xff", b"\xfe"] * 2
+    assert choose("classify", content=blobs, words=TEXTS, flag=blobs, kind="abab") == {"text": "words", "label": "kind"}
+    questions = {"id": blobs, "question": OTHERS, "context": TEXTS}
+    assert choose("read", labelled=False, **questions) == {"question": "question", "context": "context"}
+    for said in ({}, {"text": "text"}):
+        with pytest.raises(UserError) as error:
+            choose("classify", said, text=blobs, label="abab")
+        assert str(error.value) == (
+            "The column 'text' for --text holds bytes that cannot be read as text; give its --encoding, such as "
+            "gb18030, big5, utf-16 or latin-1, or another column."
+        )
+
+
 def test_a_file_to_predict():
     assert choose("classify", labelled=False, text=TEXTS) == {"text": "text"}
     assert choose("classify", labelled=False, **numbered(TEXTS)) == {"text": "1"}

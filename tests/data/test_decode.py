@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.data import decode
-from unmask.data.decode import Seen, decoded, equal_ends, lines_of, texts_of_file, whole_lines_of, with_last
+from unmask.data.decode import Seen, are_texts, decoded, equal_ends, lines_of, texts_of_file, whole_lines_of, with_last
 from unmask.data.where import Source
 from unmask.errors import UserError
 
@@ -56,9 +56,25 @@ def test_which_is_the_last():
     assert list(with_last(iter([]))) == []
 
 
+@pytest.mark.parametrize(
+    ("raws", "encoding", "are"),
+    [
+        (["房间".encode()], "utf-8", True),
+        (["房间".encode("gb18030")], "gb18030", True),
+        (["房间".encode("gb18030")], "utf-8", False),
+        ([b"caf\xe9", b"fine film" * 9], "utf-8", True),
+        (["\ufffd".encode()], "utf-8", True),
+        ([b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"], "utf-8", False),
+        ([b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"], "latin-1", False),
+        ([], "utf-8", True),
+    ],
+)
+def test_bytes_that_are_texts(raws, encoding, are):
+    assert are_texts(raws, encoding) is are
+
+
 def test_one_value():
     seen = Seen()
-    assert decoded(None, "utf-8", "replace", seen, "row 1") == ""
     assert decoded(b"caf\xe9", "latin-1", "refuse", seen, "row 1") == "café"
     assert seen.invalid == 0
     assert decoded(b"caf\xe9", "utf-8", "replace", seen, "row 1") == "caf\ufffd"

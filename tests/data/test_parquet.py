@@ -23,6 +23,21 @@ def test_rows_are_numbered_and_bytes_counted(tmp_path):
         assert max(len(batch) for batch in parquet_batches(table, ["n"], source, seen)) <= 1024
 
 
+def test_bytes_are_judged_by_the_first_that_come(tmp_path):
+    path = tmp_path / "a.parquet"
+    columns = {
+        "text": [None] * 2000 + [b"fine film" * 9, b"caf\xe9"],
+        "blob": [None] * 2000 + [b"\xff\xd8\xff", b"fine"],
+        "word": ["", None] * 1001,
+    }
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    seen = Seen()
+    rows = [row for row, _ in parquet_rows(find_sources([path])[0], "utf-8", "replace", seen)]
+    assert rows[0] == {"text": None, "blob": None, "word": ""}
+    assert rows[-1] == {"text": "caf\ufffd", "blob": b"fine", "word": None}
+    assert seen.invalid == 1
+
+
 def test_what_holds_texts():
     texts = (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary())
     assert all(holds_texts(kind) for kind in texts)

@@ -292,8 +292,17 @@ def test_types_and_bytes_of_parquet(tmp_path):
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
     assert values(tmp_path / "a.parquet") == [
         {"text": "café", "label": 1, "tokens": ["a"], "ok": True},
-        {"text": "", "label": 2, "tokens": [], "ok": None},
+        {"text": None, "label": 2, "tokens": [], "ok": None},
     ]
+
+
+@pytest.mark.parametrize("errors", ["replace", "refuse"])
+def test_bytes_that_are_no_text_do_not_get_in_the_way(tmp_path, errors):
+    rows = [{"text": "fine film", "raw": b"caf\xc3\xa9", "blob": bytes(range(n, 256))} for n in range(20)]
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
+    expected = [{**row, "raw": "café"} for row in rows]
+    assert values(tmp_path / "a.parquet", encoding_errors=errors) == expected
+    assert said_of(tmp_path / "a.parquet") == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="standard input is /dev/stdin")

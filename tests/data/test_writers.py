@@ -39,6 +39,15 @@ def test_lists_objects_and_nothing_in_a_table(tmp_path):
     assert (tmp_path / "rows.csv").read_text(encoding="utf-8") == 'a,b,c\n"[1, ""北""]","{""x"": null}",\n'
 
 
+@pytest.mark.parametrize(("ending", "first"), [(".csv", "/w=="), (".jsonl", '{"a": "/w==", ')])
+def test_bytes_are_written_in_base64(tmp_path, ending, first):
+    with RowWriter(tmp_path / f"rows{ending}", ["a", "b"], {}) as writer:
+        writer.write([{"a": b"\xff", "b": {"bytes": b"\xff\0"}}])
+    written = (tmp_path / f"rows{ending}").read_text(encoding="utf-8").splitlines()[-1]
+    assert written.startswith(first)
+    assert "/wA=" in written
+
+
 @pytest.mark.parametrize("ending", [".csv", ".tsv"])
 def test_a_table_refuses_columns_that_come_after_its_header(tmp_path, ending):
     with pytest.raises(UserError) as error, RowWriter(tmp_path / f"rows{ending}", ["a"], {}) as writer:  # noqa: PT012

@@ -256,4 +256,4 @@ def _read_parquet(source: Source, reading: Reading, seen: Seen, say: Say | None)
             texts = texts_of_column(batch.column(0), source, reading.encoding, reading.encoding_errors, seen, row)
             for text in texts:
                 row += 1
-                yield text, f"row {row}"
+                yield text or "", f"row {row}"

@@ -48,6 +48,7 @@ def choose_columns(
     {"classify": _of_texts, "regress": _of_texts, "tag": _of_tags, "read": _of_questions, "choose": _of_choices}[task](
         roles
     )
+    roles.refuse_bytes()
     guessed = [role for role in ROLES[task] if role in roles.guessed]
     if say is not None and guessed:
         first, *parts = [f"{role} from {_shown(roles.guessed[role])}" for role in guessed]
@@ -74,6 +75,8 @@ class _Roles:
         self.also = set(sample[0].values) if sample else set()
         """What may be said besides: CoNLL columns by their numbers, those of tokens and tags too."""
         self.values = {name: [_value(record, name) for record in sample] for name in names}
+        self.bytes = {name for name, values in self.values.items() if any(isinstance(value, bytes) for value in values)}
+        """Columns that hold no text, such as images, or text in another encoding."""
         self.plain = {known.plain(name): name for name in reversed(self.names)}
         self.found: dict[str, str] = {}
         self.guessed: dict[str, str] = {}
@@ -120,7 +123,7 @@ class _Roles:
 
     def by_name(self, likely: Sequence[str], test: Callable[[list[Any]], bool] = lambda _: True) -> str | None:
         """The free column with the likeliest name whose values pass a test."""
-        free = set(self.free())
+        free = set(self.free()) - self.bytes
         named = (self.plain[name] for name in likely if name in self.plain)
         return next((name for name in named if name in free and test(self.values[name])), None)
 
@@ -130,6 +133,15 @@ class _Roles:
             raise UserError(
                 f"Which column holds the {role}? Say --{role} with one of {', '.join(self.free()) or 'none'}."
             )
+
+    def refuse_bytes(self) -> None:
+        """What a model is to read must be text."""
+        for role, column in self.found.items():
+            for name in self.bytes.intersection((column, *column.split(","))):
+                raise UserError(
+                    f"The column {name!r} for --{role} holds bytes that cannot be read as text; give its --encoding, "
+                    "such as gb18030, big5, utf-16 or latin-1, or another column."
+                )
 
 
 def _value(record: Record, name: str) -> Any:
@@ -182,7 +194,7 @@ def _guess_text_by_content(roles: _Roles) -> None:
 
 def _label_by_content(roles: _Roles) -> str | None:
     """Among the other columns one of numbers for regression, of few values for classes; of several the last."""
-    columns = {name: roles.values[name] for name in roles.free()}
+    columns = {name: roles.values[name] for name in roles.free() if name not in roles.bytes}
     if roles.task == "regress":
         likely = [name for name, values in columns.items() if _are_numbers(values) and not _count(values)]
         fractions = [name for name in likely if any(float(value) % 1 for value in columns[name])]

@@ -12,6 +12,8 @@ from unmask.errors import UserError
 
 Errors = Literal["replace", "refuse"]
 Say = Callable[[str], None]
+ONE_IN = 50
+"""If more than one character in so many cannot be decoded, the encoding is another one."""
 _Block = TypeVar("_Block", str, bytes)
 
 
@@ -90,10 +92,18 @@ def _refuse_other_formats(block: bytes, name: str, codec: str) -> None:
         raise UserError(f"{name} is not utf-8 but, by its first bytes, utf-16; give --encoding utf-16.")
 
 
-def decoded(raw: bytes | None, encoding: str, errors: Errors, seen: Seen, place: str) -> str:
-    """The text of one value that came as bytes; nothing is an empty text."""
-    if raw is None:
-        return ""
+def are_texts(raws: Iterable[bytes], encoding: str) -> bool:
+    """Whether bytes are texts of an encoding, broken here and there at most, and not an image, say."""
+    n, n_broken = 0, 0
+    for raw in raws:
+        text = raw.decode(encoding, "replace")
+        n += len(text)
+        n_broken += text.count("\ufffd") - raw.count("\ufffd".encode()) + text.count("\0")
+    return n_broken * ONE_IN <= n
+
+
+def decoded(raw: bytes, encoding: str, errors: Errors, seen: Seen, place: str) -> str:
+    """The text of one value that came as bytes."""
     try:
         return raw.decode(encoding)
     except UnicodeDecodeError as error:

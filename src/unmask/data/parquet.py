@@ -6,12 +6,14 @@ from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import Any
 
-from unmask.data.decode import Errors, Seen, decoded
+from unmask.data.decode import Errors, Seen, are_texts, decoded
 from unmask.data.unpack import blocks_of
 from unmask.data.where import STDIN, Source, optional
 from unmask.errors import UserError
 
 _ROWS_AT_ONCE = 1024
+_ENOUGH_TO_JUDGE = 100
+"""So many values that are bytes are looked at to find out whether they are texts."""
 
 
 @contextmanager
@@ -47,8 +49,8 @@ def holds_texts(kind: Any) -> bool:
 
 def texts_of_column(
     column: Any, source: Source, encoding: str, errors: Errors, seen: Seen, before: int
-) -> Iterator[str]:
-    """The texts of one column of a batch; nothing where a text should be is an empty one.
+) -> Iterator[str | None]:
+    """The texts of one column of a batch; None where there is none.
 
     Args:
         column: of a type of which `holds_texts` is true.
@@ -60,7 +62,7 @@ def texts_of_column(
     """
     binary = optional("pyarrow", "data").large_binary()
     for row, raw in enumerate(column.cast(binary).to_pylist(), before + 1):
-        yield decoded(raw, encoding, errors, seen, f"{source.name}, row {row}")
+        yield None if raw is None else decoded(raw, encoding, errors, seen, f"{source.name}, row {row}")
 
 
 def parquet_rows(source: Source, encoding: str, errors: Errors, seen: Seen) -> Iterator[tuple[dict[str, Any], int]]:
@@ -68,16 +70,26 @@ def parquet_rows(source: Source, encoding: str, errors: Errors, seen: Seen) -> I
     with opened_parquet(source, seen) as table:
         schema, row = table.schema_arrow, 0
         names = class_names(schema)
+        told: dict[str, bool] = {}
         for batch in parquet_batches(table, schema.names, source, seen):
             columns = []
             for field, column in zip(schema, batch.columns, strict=True):
-                if holds_texts(field.type):
+                if _reads_as_texts(field, column, encoding, told):
                     columns.append(list(texts_of_column(column, source, encoding, errors, seen, row)))
                 else:
                     columns.append([_named(value, names.get(field.name)) for value in column.to_pylist()])
             for values in zip(*columns, strict=True):
                 row += 1
                 yield dict(zip(schema.names, values, strict=True)), row
+
+
+def _reads_as_texts(field: Any, column: Any, encoding: str, told: dict[str, bool]) -> bool:
+    """Whether a column of a batch is read as texts. Bytes are, if the first that came can be; `told` keeps that."""
+    types = optional("pyarrow", "data").types
+    is_bytes = types.is_binary(field.type) or types.is_large_binary(field.type)
+    if is_bytes and field.name not in told and (raws := list(filter(None, column.to_pylist()))):
+        told[field.name] = are_texts(raws[:_ENOUGH_TO_JUDGE], encoding)
+    return holds_texts(field.type) and told.get(field.name, True)
 
 
 def class_names(schema: Any) -> dict[str, list[str]]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from unmask.data import conll
 from unmask.data.decode import (
+    ONE_IN,
     Errors,
     Say,
     Seen,
@@ -31,8 +32,6 @@ SAMPLE = 500
 """So many records are looked at before the rest is read."""
 _HEAD = 1 << 16
 _HEAD_LINES = 2000
-_ONE_IN = 50
-"""If more than one character in so many cannot be decoded, the encoding is another one."""
 
 
 class Record(NamedTuple):
@@ -197,7 +196,7 @@ class _Files:
         lists = [value for value in values if isinstance(value, list)]
         texts = [text for text in chain(values, *lists) if isinstance(text, str)]
         n_broken, n = (sum(count) for count in ((text.count("\ufffd") for text in texts), map(len, texts)))
-        if seen.invalid and n_broken * _ONE_IN > n:
+        if seen.invalid and n_broken * ONE_IN > n:
             raise UserError(
                 f"{self.sources[0].name} is not {self.reading.encoding}: it cannot be read at {n_broken} places in its "
                 f"first {len(sample)} records; give its --encoding, such as gb18030, big5, utf-16 or latin-1."

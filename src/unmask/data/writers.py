@@ -3,6 +3,7 @@
 import codecs
 import csv
 import json
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace, TracebackType
@@ -63,7 +64,7 @@ class RowWriter:
         rows = list(rows)
         if self.kind == "jsonl":
             known = dict.fromkeys(self.names)
-            lines = (json.dumps({**known, **row}, ensure_ascii=False, default=str) for row in rows)
+            lines = (json.dumps({**known, **row}, ensure_ascii=False, default=_plain) for row in rows)
             self.file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
         else:
             self._refuse_late_names(rows)
@@ -103,8 +104,15 @@ class RowWriter:
 def _cell(value: Any) -> Any:
     """A value in a table: lists and objects as JSON."""
     if isinstance(value, list | tuple | dict):
-        return json.dumps(value, ensure_ascii=False, default=str)
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+    if isinstance(value, bytes):
+        return _plain(value)
     return "" if value is None else value
+
+
+def _plain(value: Any) -> str:
+    """What JSON has no form for, as text: bytes, such as an image, in base64."""
+    return b64encode(value).decode() if isinstance(value, bytes) else str(value)
 
 
 def free_names(wanted: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
