@@ -42,6 +42,30 @@ def test_kinds(ending, text, kind):
     assert guess_kind(ending, text.split("\n"))[0] == kind
 
 
+ARTICLE = '{"version": "v", "data": [{"title": "a \\"T\\"", "paragraphs": [{"id": 1, "context": "'
+
+
+@pytest.mark.parametrize("ending", [".json", ""])
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (ARTICLE + "so long that nothing follows", "squad"),
+        ('{"data": [{"context": "so long \\"that\\" nothing follows \\', "squad"),
+        ('{\n "data": [\n  {\n   "title": "T",\n   "paragraphs": [\n    {', "squad"),
+        (ARTICLE + 'short"}]}]}\n{"data": []}', "jsonl"),
+        ('{"data": [{"context": "short", "text": "and anot', "jsonl"),
+        ('{"data": [{"paragraphs": ["a text that is lo', "jsonl"),
+        ('{"data": [{"paragraphs": [{"text": "a text that is lo', "jsonl"),
+        ('{"context": "a text that is lo', "jsonl"),
+        ('{"data": "a", "context": "a text that is lo', "jsonl"),
+        ('{"text": "\\"data\\": [{\\"context\\": \\"a', "jsonl"),
+        ('[{"context": "a text that is lo', "json"),
+    ],
+)
+def test_squad_is_known_before_its_questions_come(ending, text, kind):
+    assert guess_kind(ending, text.split("\n"))[0] == kind
+
+
 def test_what_the_ending_does_not_tell_is_said():
     assert guess_kind(".csv", ["text"]) == ("csv", False)
     assert guess_kind(".txt", ["just a text"]) == ("text", False)

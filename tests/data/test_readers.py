@@ -281,6 +281,16 @@ def test_each_column_of_conll_once(tmp_path):
     assert [list(records.columns_of(record)) for record in records] == [["tokens", "tags", "2"]]
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_squad_with_a_long_context(tmp_path, indent):
+    content = json.loads(json.dumps(SQUAD))
+    content["data"][0]["paragraphs"][0]["context"] = "Rome. " * 500_000
+    (tmp_path / "a.json").write_text(json.dumps(content, indent=indent))
+    records = read_records(tmp_path / "a.json")
+    assert records.kind == "squad"
+    assert [record.values["question"] for record in records] == ["?"]
+
+
 def test_a_dataset_of_the_hub(tmp_path, monkeypatch):
     (tmp_path / "train-0.parquet").write_bytes(as_bytes("parquet", ROWS))
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *args, **kwargs: str(tmp_path))

@@ -34,6 +34,15 @@ _ENDINGS: dict[str, RecordKind] = {
     **dict.fromkeys((".conll", ".conllu", ".conllx", ".iob", ".iob2", ".bio", ".bioes", ".bmes"), "conll"),
 }
 _QUESTIONS = re.compile(r'"qas"\s*:\s*\[')
+_INSIDE = r'[^"\\]*+(?:\\.[^"\\]*+)*+'
+_MEMBERS = rf'(?:\s*"{_INSIDE}"\s*:\s*(?:"{_INSIDE}"|[\w.+-]+)\s*,)*+\s*'
+_CONTEXT = r'"context(?:_text)?"\s*:\s*"'
+_ARTICLES = re.compile(
+    rf'\s*\{{{_MEMBERS}"data"\s*:\s*\[\s*\{{{_MEMBERS}'
+    rf'(?:"paragraphs"\s*:\s*\[\s*\{{{_MEMBERS}(?:{_CONTEXT}|\Z)|{_CONTEXT}{_INSIDE}\\?\Z)',
+    re.DOTALL,
+)
+"""How SQuAD's JSON begins, if the first context is so long that its questions are not in sight."""
 _LABEL = re.compile(r"-?\d{1,3}|[A-Z]{2,}:\w+")
 """The label before a text: a small number, or TREC's `DESC:manner`."""
 
@@ -58,7 +67,7 @@ def guess_kind(ending: str, lines: Sequence[str]) -> tuple[RecordKind, bool]:
 
 def _kind_of_json(lines: Sequence[str]) -> RecordKind:
     head = "\n".join(lines)
-    if _QUESTIONS.search(head):
+    if _QUESTIONS.search(head) or (_ARTICLES.match(head) and not _is_json(lines[0])):
         return "squad"
     return "json" if head.lstrip().startswith("[") else "jsonl"
 
@@ -78,6 +87,15 @@ def _kind_of_content(lines: Sequence[str]) -> RecordKind:
         return "labels"
     header = filled[0].split(separator_of(filled[:1]))
     return "csv" if len(header) > 1 and are_names([cell.strip(' "') for cell in header]) else "text"
+
+
+def _is_json(line: str) -> bool:
+    """Whether a line is a whole value, as each of JSON lines is."""
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
 
 
 def _begins_with_json(lines: Sequence[str]) -> bool:
