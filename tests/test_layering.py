@@ -42,6 +42,7 @@ def test_rooms_import_downwards_only(path):
         "sources": {"errors"},
         "files": {"errors"},
         "progress": {"errors"},
+        "interruption": set(),
         "lengths": set(),
         "text": {"config", "errors", "sources", "files", "progress"},
         "data": {"text", "errors", "files"},
@@ -54,9 +55,9 @@ def test_rooms_import_downwards_only(path):
         "predict": {"engines", "tasks", "checkpoint", "model", "data", "text", "errors", "backend", "sources", "files"},
         "train": {
             *("tasks", "engines", "predict", "checkpoint", "model", "data", "text", "config", "errors"),
-            *("backend", "sources", "files", "progress", "lengths"),
+            *("backend", "sources", "files", "progress", "lengths", "interruption"),
         },
-        "predict_file": {"predict", "tasks", "data", "errors", "files", "progress"},
+        "predict_file": {"predict", "tasks", "data", "errors", "interruption", "progress"},
         "quickstart": {"checkpoint", "model", "backend", "train", "data", "text", "errors", "files"},
         "evaluate": {"report", "predict", "tasks", "data", "errors", "files", "progress"},
     }

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pyarrow
 import pyarrow.parquet
@@ -17,6 +18,7 @@ import small_tasks
 import unmask
 from unmask import UserError, backend, predict_file
 from unmask.data.readers import SAMPLE, Reading
+from unmask.interruption import Interrupted
 from unmask.predict_file import predict_file as run
 
 pytestmark = pytest.mark.backend
@@ -159,6 +161,25 @@ def test_killed_for_real(tuned, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "out.csv"]
 
 
+def test_an_interruption_is_heard_wherever_it_comes(tuned, tmp_path, monkeypatch):
+    """Even where Python drops exceptions, as in a callback of the garbage collector that another library has."""
+    predictor = tuned.predictor("classify")
+    source = small_tasks.write_rows(tmp_path / "in.csv", small_tasks.rows("classify", 40, seed=1))
+    usual = predictor.predict
+
+    def interrupted(*args, **options):
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return usual(*args, **options)
+
+    monkeypatch.setattr(predictor, "predict", interrupted)
+    with pytest.raises(Interrupted, match="Stopped after 8 rows, which are saved"):
+        run(predictor, str(source), tmp_path / "out.csv")
+    monkeypatch.undo()
+    assert run(predictor, str(source), tmp_path / "out.csv") == 40
+    assert [row["text"] for row in rows_of(tmp_path / "out.csv")] == [row["text"] for row in rows_of(source)]
+
+
 def test_columns_of_training_are_taken_and_others_may_be_said(tuned, tmp_path):
     predictor = tuned.predictor("classify")
     path = tmp_path / "in.csv"
@@ -270,8 +291,3 @@ def test_line_ends_within_a_field_are_kept(tuned, tmp_path):
     source.write_bytes(b'text,n\r\n"the film\r\nwas superb\r",1\r\n"dull\nplot",2\r\n')
     run(tuned.predictor("classify"), str(source), output)
     assert [row["text"] for row in rows_of(output)] == ["the film\r\nwas superb\r", "dull\nplot"]
-
-
-def test_standard_input_is_never_the_same_again():
-    """Rows of another stream must not be taken for those that are written already."""
-    assert predict_file._fingerprint("-") != predict_file._fingerprint("-")

@@ -4,8 +4,6 @@ import codecs
 import hashlib
 import json
 import logging
-import os
-import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import islice
@@ -15,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from unmask.data.readers import Reading, Records, read_records
+from unmask.data.where import source_hash
 from unmask.data.writers import RowWriter, free_names
 from unmask.errors import UserError
-from unmask.files import file_hash
+from unmask.interruption import Interrupted, Interruption
 from unmask.predict import Predictor
 from unmask.progress import Progress
 from unmask.tasks.choose import Chosen
@@ -54,13 +53,16 @@ def predict_file(
     _tell_of_bytes(records)
     taken = records.all_names()
     names = free_names(answer_names(predictor), taken)
-    work: dict[str, Any] = {"input": _fingerprint(source), "model": model_fingerprint(predictor), "length": max_length}
+    work: dict[str, Any] = {"input": source_hash(source), "model": model_fingerprint(predictor), "length": max_length}
     work |= {"columns": columns, "reading": asdict(reading or Reading()), "stride": stride}
     with RowWriter(path, [*taken, *names.values()], work, marked=_is_marked(given)) as writer:
         if writer.n_rows:
             log.info("%s rows are written already; going on after them.", f"{writer.n_rows:,}")
         rows = islice(records, writer.n_rows, None)
-        with Progress("predicting", None, "records", done=writer.n_rows) as progress:
+        with (
+            Interruption() as interruption,
+            Progress("predicting", None, "records", done=writer.n_rows) as progress,
+        ):
             while part := list(islice(rows, _AT_ONCE)):
                 answers = predictor.predict(part, columns, max_length=max_length, stride=stride)
                 writer.write(
@@ -68,6 +70,8 @@ def predict_file(
                     for record, answer in zip(part, answers, strict=True)
                 )
                 progress.advance(len(part))
+                if interruption.asked:
+                    raise Interrupted(f"Stopped after {writer.n_rows:,} rows, which are saved.")
         return writer.n_rows
 
 
@@ -94,14 +98,6 @@ def _is_marked(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(4).startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-
-
-def _fingerprint(source: str) -> str:
-    """What tells one input from another; standard input is never the same again."""
-    if source == "-":
-        return f"standard input of process {os.getpid()} at {time.time_ns()}"
-    path = Path(source).expanduser()
-    return file_hash(path) if path.is_file() else source
 
 
 def model_fingerprint(predictor: Predictor) -> str:

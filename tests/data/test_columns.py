@@ -200,7 +200,7 @@ def test_guesses_are_said_in_one_sentence():
         ),
         ({"label": "9"}, numbered(TEXTS, "0101"), "There is no column '9' for --label, only 1, 2."),
         ({}, {"a": TEXTS, "b": OTHERS, "c": "0101"}, "Which column holds the text? Say --text with one of a, b, c."),
-        ({}, {"text": TEXTS}, "Which column holds the label? Say --label with one of none."),
+        ({}, {"text": TEXTS}, "There is no column for the label, only text; the data must have one."),
     ],
 )
 def test_what_is_not_there(said, columns, sentence):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from unmask.data.where import find_sources, optional
+from unmask.data.where import find_sources, optional, source_hash
 from unmask.errors import UserError
 
 
@@ -143,3 +143,23 @@ def test_a_dataset_that_cannot_be_reached(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(UserError, match="the hub cannot be reached"):
         find_sources(["hf:no-such-owner/no-such-name"])
+
+
+def test_standard_input_is_never_the_same_again():
+    """Rows of another stream must not be taken for those that were read before."""
+    assert source_hash("-") != source_hash("-")
+
+
+def test_what_files_hold_tells_them_apart(tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(name)
+    sources = [str(tmp_path), str(tmp_path / "*.txt"), str(tmp_path / "a.txt")]
+    first = [source_hash(source) for source in sources]
+    assert first[0] == first[1] != first[2]
+    (tmp_path / "b.txt").write_text("other")
+    assert [source_hash(source) == before for source, before in zip(sources, first, strict=True)] == [
+        False,
+        False,
+        True,
+    ]
+    assert source_hash("hf:owner/name") == "hf:owner/name"

@@ -85,3 +85,10 @@ def test_embeddings_are_the_first_state_or_the_mean(engine_of):
             from keras import ops
 
             np.testing.assert_allclose(vector, found(ops.convert_to_numpy(hidden)[0]), atol=1e-5)
+
+
+def test_a_model_of_choices_has_vectors_of_texts_too(engine_of):
+    units = [unit(0, ([5, 6, 7], 3)), unit(1, ([8, 9], 2))]
+    found = engine_of("choose").embeddings(units, pooling="mean")
+    assert [vector.shape for vector in found] == [found[0].shape] * 2
+    assert found[0].ndim == 1

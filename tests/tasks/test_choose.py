@@ -31,6 +31,33 @@ def test_choices_that_are_numbers_themselves():
     assert example(choices=["30", "1"], label="1").label == 1
 
 
+def test_a_label_that_is_a_choice_in_every_example_is_meant_as_one():
+    rows = [record(choices=["5", "3", "1"], label="1"), record(choices=["b", "a", "c"], label="a")]
+    assert [found.label for found in Choose().examples(rows, COLUMNS, labelled=True)] == [2, 1]
+    rows = [record(choices=["5", "3", "1"], label="1"), record(choices=["7", "8", "9"], label="1")]
+    assert [found.label for found in Choose().examples(rows, COLUMNS, labelled=True)] == [1, 1]
+    assert example(choices=["same", "same", "x"], label="x").label == 2
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        [{"label": "1", "text": "in"}, {"label": "2", "text": "it"}],
+        {"label": ["1", "2"], "text": ["in", "it"]},
+        '{"label": ["1", "2"], "text": ["in", "it"]}',
+    ],
+)
+def test_choices_that_have_names(choices):
+    found = example(choices=choices, label="1")
+    assert (found.choices, found.label) == (("in", "it"), 0)
+
+
+@pytest.mark.parametrize("wrong", [None, float("nan"), ["in"], {"answer": "in"}])
+def test_choices_that_are_no_texts(wrong):
+    with pytest.raises(UserError, match=r"line 4: a choice in 'choices' must be a text, but is"):
+        example(choices=[wrong, "in", "it"])
+
+
 @pytest.mark.parametrize("label", [3, -1, "D", "", None, "none of them"])
 def test_labels_that_are_none_of_them(label):
     with pytest.raises(UserError) as error:
@@ -59,7 +86,7 @@ def test_choices_in_columns():
     assert found.choices == ("in", "it")
 
 
-@pytest.mark.parametrize("choices", ["in", ["in"], [], None, {"a": 1}])
+@pytest.mark.parametrize("choices", ["in", ["in"], [], None])
 def test_choices_that_are_none(choices):
     with pytest.raises(UserError) as error:
         example(choices=choices)

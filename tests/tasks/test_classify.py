@@ -128,11 +128,30 @@ def test_a_temperature_that_few_examples_cannot_tell_is_not_taken():
     assert task.settings["temperature"] > 20
 
 
+def test_a_temperature_needs_right_and_wrong_answers():
+    """Small margins, five of six right: the best temperature is the least, and would make the model certain."""
+    task = Classify(("a", "b"))
+    margins = (0.03, 0.03, 0.03, 0.03, 0.03, -0.0001)
+    gold = [TextExample("", None, 0, "") for _ in margins]
+    task.tune(gold, units_of(range(6)), [np.asarray([margin, 0.0]) for margin in margins])
+    assert task.settings["temperature"] == 1
+    task.tune(gold * 5, units_of(range(30)), [np.asarray([margin, 0.0]) for margin in margins * 5])
+    assert task.settings["temperature"] < 0.1
+
+
+def test_nan_is_no_label():
+    with pytest.raises(UserError, match="is empty"):
+        Classify.learn(records("a", float("nan")), COLUMNS)
+    assert MultiLabel.learn(records("a", float("nan"), ["b", None]), COLUMNS).classes == ("a", "b")
+
+
 def test_class_weights():
     task = Classify(("a", "b", "never"))
     examples = [TextExample("", None, label, "") for label in (0, 0, 0, 1)]
     assert task.class_weights(examples) == pytest.approx([4 / 9, 4 / 3, 4 / 3])
-    with pytest.raises(UserError, match="Class weights are for the classification of one label, not for classify"):
+    with pytest.raises(
+        UserError, match="Class weights are for the classification of one label, not for several labels"
+    ):
         MultiLabel(("a", "b")).class_weights(examples)
 
 

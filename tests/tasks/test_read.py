@@ -234,7 +234,7 @@ def test_moved_and_lost_answers_are_said_once(caplog):
         examples = Read().examples(records, COLUMNS, labelled=True)
     assert caplog.messages == [
         "1 of 3 answers were found at another offset than said (first: a.json, question 2); 1 of 3 questions have no "
-        "answer that is in their context (first: a.json, question 3) and are left out of training."
+        "answer that is in their context (first: a.json, question 3) and cannot be learnt."
     ]
     assert [unit.targets != {} for unit in Read().units(examples, BYTES, Window(40))] == [True, True, False]
     assert [example.answers for example in examples] == [("cat",), ("cat",), ("dog",)]  # evaluation counts it
@@ -247,7 +247,7 @@ def test_long_questions_and_answers_are_said(caplog):
     assert all(unit.length <= 64 and unit.targets == {} for unit in units)
     assert caplog.messages == [
         "1 of 1 questions have more than 30 tokens and are cut there (first: here).",
-        "1 of 1 answers fit into no window and are left out of training; a longer stride helps (first: here).",
+        "1 of 1 answers fit into no window and cannot be learnt; a longer stride helps (first: here).",
     ]
 
 

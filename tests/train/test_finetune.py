@@ -306,7 +306,7 @@ def test_a_recipe_that_the_model_cannot_follow(tuned, tmp_path, changes, message
 
 
 def test_class_weights_are_for_one_label(tuned, tmp_path):
-    for task, named in (("multi", "classify"), ("tag", "tag"), ("regress", "regress")):
+    for task, named in (("multi", "several labels"), ("tag", "tag"), ("regress", "regress")):
         with pytest.raises(UserError, match=f"Class weights are for the classification of one label, not for {named}"):
             finetune(tuned.data(task), str(tuned.base), tmp_path / task, tuned.tuning(class_weights=True))
 

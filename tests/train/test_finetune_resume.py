@@ -12,10 +12,10 @@ import pytest
 from safetensors.numpy import load_file
 
 from unmask import backend
+from unmask.interruption import Interrupted
 from unmask.train import finetune as module
 from unmask.train.finetune import finetune
 from unmask.train.log import read_log
-from unmask.train.loop import Interrupted
 
 pytestmark = pytest.mark.backend
 

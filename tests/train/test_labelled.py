@@ -44,6 +44,25 @@ def test_equal_texts_are_on_one_side(tmp_path):
     assert {e.label for e in found.train} == {0, 1}
 
 
+def test_pairs_are_held_out_as_pairs(tmp_path):
+    lines = [f"the service,text {n},{'ab'[n % 2]}" for n in range(40)]
+    found = read(train=write(tmp_path, "sentence1,sentence2,label", *lines))
+    assert len(found.dev) == 10
+
+
+def test_questions_without_a_context_are_held_out(tmp_path):
+    lines = [f'{{"question": "who is {n}?", "choices": ["x", "y"], "label": {n % 2}}}' for n in range(20)]
+    found = read("choose", train=write(tmp_path, *lines, name="train.jsonl"))
+    assert len(found.dev) == 5
+
+
+def test_empty_texts_are_not_held_out(tmp_path):
+    lines = [f"{'' if n < 8 else f'text {n}'},{'ab'[n % 2]}" for n in range(40)]
+    found = read(train=write(tmp_path, "text,label", *lines))
+    assert all(e.text for e in found.dev)
+    assert (len(found.train), len(found.dev)) == (24, 8)
+
+
 def test_a_file_for_development(tmp_path):
     train = write(tmp_path, "text,label", "x one,a", "y two,b")
     dev = write(tmp_path, "id,text,label", "1,z three,b", name="dev.csv")
@@ -159,5 +178,11 @@ def test_what_makes_data_others(tmp_path):
         assert Data(**{"task": "classify", "train": train, **change}).fingerprint() != first
     tags = Data(task="tag", train=train).fingerprint()
     assert Data(task="tag", train=train, options={"scheme": "IOB2"}).fingerprint() != tags
+    folder = Data(task="classify", train=str(tmp_path))
+    of_folder = folder.fingerprint()
+    assert folder.fingerprint() == of_folder
     write(tmp_path, "text,label", "x one,a", "y three,b")
     assert data.fingerprint() != first
+    assert folder.fingerprint() != of_folder
+    piped = Data(task="classify", train="-")
+    assert piped.fingerprint() != piped.fingerprint()

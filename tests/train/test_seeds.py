@@ -43,6 +43,8 @@ def test_two_seeds_with_a_stop_between(tuned, tmp_path, monkeypatch):
     assert found["accuracy"] == max(values) == values[best]
     weights = [(folder / "model.safetensors").read_bytes() for folder in (out, out / "seeds" / str(best))]
     assert weights[0] == weights[1]
+    plans = [json.loads((out / "seeds" / str(n) / "run.json").read_text()) for n in (0, 1)]
+    assert [plan["recipe"]["split_seed"] for plan in plans] == [0, 0]  # the same examples are held out
     others = [(out / "seeds" / str(n) / "model.safetensors").read_bytes() for n in (0, 1)]
     assert others[0] != others[1]
 
@@ -50,6 +52,11 @@ def test_two_seeds_with_a_stop_between(tuned, tmp_path, monkeypatch):
 def test_folders_of_others(tuned, tmp_path):
     with pytest.raises(UserError, match="holds a run of one seed; choose another --out for 3 seeds"):
         finetune_seeds(tuned.data("classify"), str(tuned.base), tuned("classify"), tuned.tuning(epochs=6), n=3)
+    (tmp_path / "seeds" / "4").mkdir(parents=True)
+    with pytest.raises(UserError, match="holds a run of seeds from 4 on; choose another --out for 0 and on"):
+        finetune_seeds(tuned.data("classify"), str(tuned.base), tmp_path, tuned.tuning(), n=3)
+    (tmp_path / "seeds" / "4").rmdir()
+    (tmp_path / "seeds").rmdir()
     (tmp_path / "mine.txt").write_text("")
     with pytest.raises(UserError, match=r"holds something already \(mine.txt\)"):
         finetune_seeds(tuned.data("classify"), str(tuned.base), tmp_path, tuned.tuning(), n=3)

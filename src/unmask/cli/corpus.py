@@ -2,10 +2,7 @@
 
 import json
 import shlex
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -104,6 +101,7 @@ def build(
         zcat dump.gz | unmask corpus build --tokenizer my-tokenizer --out my-corpus -
     """
     from unmask.corpus.build import CorpusOptions, Stopped, build_corpus
+    from unmask.interruption import Interruption
     from unmask.text import load_tokenizer
 
     options = CorpusOptions(
@@ -119,10 +117,16 @@ def build(
         shard_tokens=shard_tokens,
         segmenter=segmenter,
     )
-    with _asked_to_stop() as asked:
+    with Interruption() as interruption:
         try:
             made = build_corpus(
-                files, load_tokenizer(tokenizer), out, options, workers=workers, stop=lambda: bool(asked), say=_say
+                files,
+                load_tokenizer(tokenizer),
+                out,
+                options,
+                workers=workers,
+                stop=lambda: interruption.asked,
+                say=_say,
             )
         except Stopped:
             _say(f"Stopped. To go on, run: {shlex.join(['unmask', *sys.argv[1:]])}")
@@ -154,25 +158,6 @@ def info(
 
 def _say(text: str) -> None:
     typer.echo(text, err=True)
-
-
-@contextmanager
-def _asked_to_stop() -> Iterator[list[int]]:
-    """Gathers Ctrl-C and SIGTERM; a second one ends the process at once."""
-    asked: list[int] = []
-
-    def note(number: int, _: object) -> None:
-        if asked:
-            raise KeyboardInterrupt
-        asked.append(number)
-        _say("Stopping after what is under way …")
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _show(corpus: "Corpus", *, as_json: bool) -> None:

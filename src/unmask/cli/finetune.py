@@ -111,8 +111,8 @@ def finetune(
 
         unmask finetune read --model ./my-roberta --train squad.json --stride 128 --out my-reader --seeds 3
     """
+    from unmask.interruption import told_how_to_go_on
     from unmask.train.labelled import Data
-    from unmask.train.loop import told_how_to_go_on
     from unmask.train.seeds import finetune_seeds
     from unmask.train.tuning import Tuning
 

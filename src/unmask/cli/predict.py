@@ -57,11 +57,12 @@ def predict(
         return
     if output is None:
         raise UserError("Say with --output where the answers go, such as --output answers.csv.")
+    from unmask.interruption import told_how_to_go_on
     from unmask.predict_file import predict_file
 
     columns = {"text": text, "pair": pair, "tokens": tokens, "question": question}
     columns |= {"context": context, "choices": choices}
-    try:
+    with told_how_to_go_on(f"unmask {shlex.join(sys.argv[1:])}"):
         n_rows = predict_file(
             load(model, backend),
             source,
@@ -71,10 +72,7 @@ def predict(
             max_length=max_length,
             stride=stride,
         )
-    except KeyboardInterrupt:
-        typer.echo(f"Stopped. To go on, run the same command again:\n  unmask {shlex.join(sys.argv[1:])}")
-        return
-    typer.echo(f"{n_rows:,} rows are in {output}.")
+        typer.echo(f"{n_rows:,} rows are in {output}.")
 
 
 def _of_texts(predictor: Any, texts: list[str], said: dict[str, Any], *, as_json: bool) -> None:

@@ -93,7 +93,7 @@ def pretrain(
 
         unmask pretrain --corpus corpus --out adapted --model hf:FacebookAI/roberta-base --steps 2000 --peak-rate 1e-4
     """
-    from unmask.train.loop import told_how_to_go_on
+    from unmask.interruption import told_how_to_go_on
     from unmask.train.pretrain import pretrain as run
     from unmask.train.recipe import Recipe
 

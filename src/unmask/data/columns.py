@@ -130,9 +130,12 @@ class _Roles:
     def must(self, role: str) -> None:
         """Asks for the column of a role that none was found for."""
         if self.open(role):
-            raise UserError(
-                f"Which column holds the {role}? Say --{role} with one of {', '.join(self.free()) or 'none'}."
-            )
+            free = ", ".join(self.free())
+            if not free:
+                raise UserError(
+                    f"There is no column for the {role}, only {', '.join(self.names)}; the data must have one."
+                )
+            raise UserError(f"Which column holds the {role}? Say --{role} with one of {free}.")
 
     def refuse_bytes(self) -> None:
         """What a model is to read must be text."""

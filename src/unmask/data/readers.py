@@ -22,6 +22,7 @@ from unmask.data.header import are_names, has_header
 from unmask.data.kinds import RECORD_KINDS, WORDS_FOR_KINDS, RecordKind, guess_kind
 from unmask.data.objects import json_items, json_lines, json_told
 from unmask.data.parquet import parquet_rows
+from unmask.data.race import one_a_question
 from unmask.data.squad import questions
 from unmask.data.tables import Row, csv_told, rows_of, separator_of
 from unmask.data.tfds import tfds_rows
@@ -278,12 +279,12 @@ def _head_of(texts: Iterator[str]) -> tuple[list[str], list[str]]:
 
 def _read_jsonl(source: Source, texts: Iterator[str]) -> Iterator[Record]:
     for entry, number in json_lines(lines_of(texts), source):
-        yield Record(entry, f"{source.name}, line {number}")
+        yield from (Record(values, f"{source.name}, line {number}") for values in one_a_question(entry))
 
 
 def _read_json(source: Source, texts: Iterator[str]) -> Iterator[Record]:
     for entry, number in json_items(texts, source):
-        yield Record(entry, f"{source.name}, item {number}")
+        yield from (Record(values, f"{source.name}, item {number}") for values in one_a_question(entry))
 
 
 def _read_squad(source: Source, texts: Iterator[str]) -> Iterator[Record]:

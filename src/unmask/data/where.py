@@ -1,8 +1,11 @@
 """Where documents come from: files, folders, globs, standard input and datasets of Hugging Face's hub."""
 
 import glob
+import hashlib
 import importlib
+import os
 import re
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -10,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from unmask.errors import UserError
+from unmask.files import file_hash
 
 Kind = Literal["text", "jsonl", "csv", "tsv", "parquet"]
 
@@ -69,6 +73,16 @@ def find_sources(
     if not found:
         raise UserError("No file was given to read.")
     return list(found.values())
+
+
+def source_hash(source: str) -> str:
+    """What tells one input from another: what its files hold; a dataset's name; standard input is never the same."""
+    if source == "-":
+        return f"standard input of process {os.getpid()} at {time.time_ns()}"
+    if source.startswith(("hf:", "tfds:")):
+        return source
+    hashes = [file_hash(found.path) for found in find_sources([source])]
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
 def _found(text: str, spool: Path, say: Callable[[str], None] | None) -> list[Source]:

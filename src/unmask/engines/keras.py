@@ -1,6 +1,7 @@
 """The model itself as an engine, on whichever backend it runs: units in, their numbers out, in the same order."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class KerasEngine:
             units: in any order; they are computed by length, since padding is waste.
             done: is told how many more were computed.
         """
-        found = self._by_length(self._logits, units, done)
+        found = self._by_length(self._logits, units, self.shape, done)
         if self.model.head_name in ("tag", "read"):
             return [rows[: unit.length] for rows, unit in zip(found, units, strict=True)]
         if self.model.head_name == "choose":
@@ -73,16 +74,21 @@ class KerasEngine:
     def embeddings(self, units: Sequence[Unit], *, pooling: str) -> list[np.ndarray]:
         """A vector for each unit: the hidden state of its first token, or the mean of all its tokens'."""
         which = ("first", "mean").index(pooling)
-        return [both[which] for both in self._by_length(self._embeddings, units, None)]
+        shape = replace(self.shape, several=False)  # a text is no list of choices, whatever the head takes
+        return [both[which] for both in self._by_length(self._embeddings, units, shape)]
 
     def _by_length(
-        self, compute: Callable[..., Tensor], units: Sequence[Unit], done: Callable[[int], None] | None
+        self,
+        compute: Callable[..., Tensor],
+        units: Sequence[Unit],
+        shape: Shape,
+        done: Callable[[int], None] | None = None,
     ) -> list[np.ndarray]:
         from keras import ops  # noqa: PLC0415
 
         found: list[Any] = [None] * len(units)
         for chosen in of_like_length(units, _TOKENS_AT_ONCE):
-            arrays = self.shape.arrays([units[i] for i in chosen])
+            arrays = shape.arrays([units[i] for i in chosen])
             numbers = ops.convert_to_numpy(compute(arrays["ids_BL"], arrays["segments_BL"], arrays["attend_BL"]))
             for row, i in enumerate(chosen):
                 found[i] = numbers[row]

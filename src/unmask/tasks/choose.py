@@ -5,7 +5,7 @@ import string
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from unmask.errors import UserError
 from unmask.tasks.classify import softmax
 from unmask.tasks.metrics.bootstrap import Statistic
 from unmask.tasks.task import Task
-from unmask.tasks.texts import TextExample, sequences_of, text_of
+from unmask.tasks.texts import TextExample, is_missing, sequences_of, text_of
 from unmask.tasks.units import Unit, Window
 from unmask.text import Tokenizer
 
@@ -55,13 +55,14 @@ class Choose(Task[ChoiceExample, Chosen]):
 
     def examples(self, records: Iterable[Record], columns: Mapping[str, str], *, labelled: bool) -> list[ChoiceExample]:
         """Contexts, questions and choices, with the number of the right one."""
+        records = list(records)
+        offered = [_choices(record, columns["choices"]) for record in records]
+        right = _right_ones(records, columns["label"], offered) if labelled else [None] * len(records)
         found = []
-        for record in records:
-            choices = _choices(record, columns["choices"])
-            label = _right(record, columns["label"], choices) if labelled else None
+        for record, choices, label in zip(records, offered, right, strict=True):
             question = text_of(record, columns["question"]) if columns.get("question") else ""
             context = text_of(record, columns["context"]) if columns.get("context") else ""
-            found.append(ChoiceExample(context, question, choices, label, record.place))
+            found.append(ChoiceExample(context, question, choices.texts, label, record.place))
         return found
 
     def units(self, examples: Listed[ChoiceExample], tokenizer: Tokenizer, window: Window) -> list[Unit]:
@@ -107,36 +108,65 @@ def put_in(question: str, choice: str) -> str:
     return f"{question} {choice}".strip()
 
 
-def _choices(record: Record, column: str) -> tuple[str, ...]:
-    """A list of choices, or several columns, named with commas between them."""
+class _Choices(NamedTuple):
+    texts: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """What they are called, such as A, B, C, where the data say so."""
+
+
+def _choices(record: Record, column: str) -> _Choices:
+    """A list of choices, texts or objects with a text; lists of texts and of labels; or several columns with commas."""
     value = record.values.get(column)
     if value is None and "," in column:
         value = [text_of(record, name.strip()) for name in column.split(",")]
-    if isinstance(value, str) and value.lstrip().startswith("["):
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             value = json.loads(value)
         except ValueError:
             raise UserError(f"{record.place}: {column!r} must hold a JSON list of choices.") from None
+    names = value.get("label", []) if isinstance(value, dict) else []
+    value = value.get("text") if isinstance(value, dict) else value
     if not isinstance(value, list) or len(value) < 2:
         raise UserError(f"{record.place}: {column!r} must hold a list of two choices or more, but is {value!r:.80}.")
-    return tuple(str(choice) for choice in value)
+    if all(isinstance(choice, dict) for choice in value):
+        names, value = [choice.get("label") for choice in value], [choice.get("text") for choice in value]
+    if wrong := [choice for choice in value if not isinstance(choice, str | int | float) or is_missing(choice)]:
+        raise UserError(f"{record.place}: a choice in {column!r} must be a text, but is {wrong[0]!r:.80}.")
+    named = isinstance(names, list) and len(names) == len(value) and None not in names
+    return _Choices(tuple(map(str, value)), tuple(map(str, names)) if named else ())
 
 
-def _right(record: Record, column: str, choices: tuple[str, ...]) -> int:
-    """The number of the right choice: said as a number from 0, as a letter from A, or by its text."""
-    said = record.values.get(column)
+def _right_ones(records: Listed[Record], column: str, offered: Listed[_Choices]) -> list[int]:
+    """The numbers of the right choices.
+
+    Where every label is the text of one of its choices, that is meant, though some may look like numbers or letters.
+    """
+    labels: list[Any] = [record.values.get(column) for record in records]
+    by_text = all(
+        isinstance(said, str) and said.strip() in choices.texts for said, choices in zip(labels, offered, strict=True)
+    )
+    right = []
+    for record, said, choices in zip(records, labels, offered, strict=True):
+        number = choices.texts.index(said.strip()) if by_text else _right(said, choices)
+        if number is None:
+            last = len(choices.texts) - 1
+            raise UserError(
+                f"{record.place}: the label {said!r} is none of {last + 1} choices; say it as 0 to {last}, "
+                f"A to {string.ascii_uppercase[: last + 1][-1]}, or by the choice's text."
+            )
+        right.append(number)
+    return right
+
+
+def _right(said: Any, choices: _Choices) -> int | None:
+    """The number of the right choice: said by its name, as a number from 0, as a letter from A, or by its text."""
     if isinstance(said, float) and said.is_integer():
         said = int(said)  # a column of whole numbers with a gap is one of floats in many tools
-    text = str(said).strip()
-    if text.isdecimal() and int(text) < len(choices):
-        number = int(text)
-    elif len(text) == 1 and text.upper() in string.ascii_uppercase:
-        number = string.ascii_uppercase.index(text.upper())
-    else:
-        number = choices.index(text) if text in choices else len(choices)
-    if not 0 <= number < len(choices):
-        raise UserError(
-            f"{record.place}: the label {said!r} is none of {len(choices)} choices; say it as 0 to {len(choices) - 1}, "
-            f"A to {string.ascii_uppercase[: len(choices)][-1]}, or by the choice's text."
-        )
-    return number
+    text, count = str(said).strip(), len(choices.texts)
+    if text in choices.names:
+        return choices.names.index(text)
+    if text.isdecimal() and int(text) < count:
+        return int(text)
+    if len(text) == 1 and text.upper() in string.ascii_uppercase[:count]:
+        return string.ascii_uppercase.index(text.upper())
+    return choices.texts.index(text) if text in choices.texts else None

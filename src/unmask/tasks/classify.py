@@ -19,7 +19,7 @@ from unmask.tasks.metrics.bootstrap import Statistic
 from unmask.tasks.metrics.calibration import fit_temperature
 from unmask.tasks.metrics.classification import classification_statistic, multi_label_statistic
 from unmask.tasks.task import Task
-from unmask.tasks.texts import TextExample, sequences_of, texts_of
+from unmask.tasks.texts import TextExample, is_missing, sequences_of, texts_of
 from unmask.tasks.units import Unit, Window
 from unmask.text import Tokenizer
 
@@ -29,6 +29,8 @@ _SEPARATORS = re.compile(r"[,;|，；、]")
 _MOST_CLASSES = 10_000
 _SIGNIFICANT = 3.84
 """Of a chi-squared with one degree of freedom, 5 % are above."""
+_FEWEST = 5
+"""With fewer of a kind, a chi-squared is no approximation."""
 _FARTHEST = 700.0
 _GOOD = {"正", "正面", "正向", "好评"}
 """Names of a positive class that stand before its opposite's in the order of characters."""
@@ -105,15 +107,18 @@ class Classify(Task[TextExample, Classified]):
     def tune(self, examples: Listed[TextExample], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
         """Finds the temperature for which the probabilities fit held-out labels best; the head then takes it in.
 
-        It stays 1 where a likelihood-ratio test does not tell the two apart: the best temperature of a few examples may
-        be any, and a hundred makes every label as likely as any other.
+        It stays 1 where a likelihood-ratio test does not tell the two apart, or where right or wrong answers are too
+        few for that test: the best temperature of a few examples may be any, and a hundredth makes the model sure of
+        all that it says.
         """
         logits_NC, gold_N = mean_of_windows(len(examples), units, outputs), gold_of(examples)
         temperature = fit_temperature(logits_NC, gold_N)
         with np.errstate(divide="ignore"):
             as_is, fitted = (np.log(softmax(logits_NC / t)[np.arange(len(gold_N)), gold_N]) for t in (1.0, temperature))
         gain = 2 * (np.maximum(fitted, -_FARTHEST).sum() - np.maximum(as_is, -_FARTHEST).sum())
-        self.settings["temperature"] = temperature if gain > _SIGNIFICANT else 1.0
+        right = int((logits_NC.argmax(-1) == gold_N).sum())
+        enough = min(right, len(gold_N) - right) >= _FEWEST
+        self.settings["temperature"] = temperature if enough and gain > _SIGNIFICANT else 1.0
         said = set(logits_NC.argmax(-1).tolist())
         if len(said) == 1 < len(set(gold_N.tolist())):
             log.warning(
@@ -243,7 +248,7 @@ def _label(record: Record, column: str) -> str:
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # a column of whole numbers with a gap is one of floats in many tools
-    text = "" if value is None else str(value).strip()
+    text = "" if is_missing(value) else str(value).strip()
     if not text:
         raise UserError(f"{record.place}: the label ({column!r}) is empty.")
     return text
@@ -262,8 +267,8 @@ def _labels(record: Record, column: str) -> list[str]:
     if isinstance(value, str) and value.lstrip().startswith("["):
         with suppress(ValueError):  # "[draft], news" are two labels
             value = json.loads(value)
-    parts = value if isinstance(value, list) else _SEPARATORS.split(str("" if value is None else value))
-    return list(dict.fromkeys(name for part in parts if (name := str(part).strip())))
+    parts = value if isinstance(value, list) else _SEPARATORS.split("" if is_missing(value) else str(value))
+    return list(dict.fromkeys(name for part in parts if not is_missing(part) and (name := str(part).strip())))
 
 
 def _is_set(record: Record, column: str) -> bool:

@@ -132,7 +132,7 @@ class Read(Task[Question, ReadAnswer]):
         if lost:
             told.append(
                 f"{len(lost)} of {len(questions)} questions have no answer that is in their context (first: {lost[0]}) "
-                "and are left out of training"
+                "and cannot be learnt"
             )
         if told:
             log.warning("%s.", "; ".join(told))
@@ -164,7 +164,7 @@ class Read(Task[Question, ReadAnswer]):
             self.settings["max_answer_tokens"] = max(_LONGEST, int(np.quantile(lengths, _MOST, method="higher")))
         cut_at = [example.place for example in examples if len(asked[example.question].ids) > longest]
         _tell(len(examples), cut_at, f"questions have more than {longest} tokens and are cut there")
-        _tell(len(examples), lost, "answers fit into no window and are left out of training; a longer stride helps")
+        _tell(len(examples), lost, "answers fit into no window and cannot be learnt; a longer stride helps")
         return units
 
     def answers(self, examples: Listed[Question], units: Listed[Unit], outputs: Listed[np.ndarray]) -> list[ReadAnswer]:

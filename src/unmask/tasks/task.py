@@ -96,7 +96,8 @@ class Task(ABC, Generic[Example, Answer]):
     def class_weights(self, examples: Listed[Example]) -> list[float]:
         """How much each class counts in training, so that rare ones are not neglected."""
         del examples
-        raise UserError(f"Class weights are for the classification of one label, not for {self.name}.")
+        what = "several labels" if self.problem == "multi_label_classification" else self.name
+        raise UserError(f"Class weights are for the classification of one label, not for {what}; leave them out.")
 
     def tune(self, examples: Listed[Example], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
         """Adjusts settings, such as a threshold, to held-out examples; most tasks have nothing to adjust."""

@@ -1,6 +1,7 @@
 """Examples that are a text or a pair of texts, and how a model reads them: long ones are cut, or read in windows."""
 
 import logging
+import math
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
@@ -31,11 +32,16 @@ def text_of(record: Record, column: str) -> str:
     if column not in record.values:
         raise UserError(f"{record.place}: there is no {column!r}, only {', '.join(record.values)}.")
     value = record.values[column]
-    if value is None:
+    if is_missing(value):
         return ""
     if not isinstance(value, str | int | float):
         raise UserError(f"{record.place}: {column!r} must hold a text, not a {type(value).__name__}.")
     return str(value)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether nothing was said: null, or the NaN that stands for it in many tools."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def texts_of(record: Record, columns: Mapping[str, str]) -> tuple[str, str | None]:

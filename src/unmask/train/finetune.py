@@ -72,7 +72,9 @@ def finetune(
             for left in ("state", "best"):  # by a run that was killed while it tidied up
                 shutil.rmtree(folder / left, ignore_errors=True)
             return folder
-        labelled = read_labelled(data, dev_share=tuning.dev_share, seed=tuning.seed, weighted=tuning.class_weights)
+        labelled = read_labelled(
+            data, dev_share=tuning.dev_share, seed=tuning.seed_of_split, weighted=tuning.class_weights
+        )
         tuner = Tuner(labelled, model, tuning)
         plan["total_steps"] = tuner.total_steps
         write_json(folder / "run.json", plan)

@@ -4,15 +4,14 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from unmask.data.columns import choose_columns
 from unmask.data.header import is_number
 from unmask.data.readers import Reading, Records, read_records
 from unmask.data.split import held_out
+from unmask.data.where import source_hash
 from unmask.errors import UserError
-from unmask.files import file_hash
 from unmask.tasks import task_class
 from unmask.tasks.task import Task, as_trained
 from unmask.tasks.texts import TextExample, without_empty
@@ -48,8 +47,8 @@ class Data:
         """What makes these data others."""
         return {
             "task": self.task,
-            "train": _hash(self.train),
-            "dev": None if self.dev is None else _hash(self.dev),
+            "train": source_hash(self.train),
+            "dev": None if self.dev is None else source_hash(self.dev),
             "multi_label": self.multi_label,
             "reading": {n: value for n, value in asdict(self.reading).items() if value != getattr(_USUAL, n)} or None,
             "columns": {role: column for role, column in self.columns.items() if column is not None},
@@ -83,6 +82,10 @@ def read_labelled(data: Data, *, dev_share: float, seed: int, weighted: bool = F
         raise UserError(f"{data.train} holds no examples.")
     task = task_class(data.task, multi_label=data.multi_label).learn(rows, columns, **data.options)
     train = task.examples(rows, columns, labelled=True)
+    if train and isinstance(train[0], TextExample):
+        train = without_empty(train)  # before some are held out: of an empty one nothing can be measured
+        if not train:
+            raise UserError(f"{data.train}: no example has a text in {columns['text']!r}; say --text.")
     if data.dev is None:
         train, dev = _split(train, dev_share, seed)
         log.info("No --dev: %s of the %s examples are held out.", f"{len(dev):,}", f"{len(train) + len(dev):,}")
@@ -92,10 +95,6 @@ def read_labelled(data: Data, *, dev_share: float, seed: int, weighted: bool = F
         dev = task.examples(dev_records, dev_columns, labelled=True)
         if not dev:
             raise UserError(f"{data.dev} holds no examples.")
-    if train and isinstance(train[0], TextExample):
-        train = without_empty(train)
-        if not train:
-            raise UserError(f"{data.train}: no example has a text in {columns['text']!r}; say --text.")
     _warn_of_labels(task, train, weighted=weighted)
     return Labelled(task, train, dev, columns)
 
@@ -116,9 +115,12 @@ def _split(examples: list[Any], share: float, seed: int) -> tuple[list[Any], lis
     return parts
 
 
-def _group(example: Any) -> str:
-    """Examples that must not be parted: of the same text or context, which would give the answer away."""
-    return str(getattr(example, "context", "") or getattr(example, "text", ""))
+def _group(example: Any) -> tuple[str, ...]:
+    """Examples that must not be parted: of the same context, text or pair, which would give the answer away."""
+    if context := getattr(example, "context", ""):
+        return (context,)
+    names = ("text", "pair", "question", "choices")
+    return tuple(str(getattr(example, name)) for name in names if hasattr(example, name))
 
 
 def _stratum(example: Any) -> str:
@@ -142,8 +144,3 @@ def _warn_of_labels(task: Task[Any, Any], examples: Sequence[Any], *, weighted: 
             "The label %r has %d examples and %r only %d; %s.",
             *(task.classes[often], most, task.classes[seldom], least, advice),
         )
-
-
-def _hash(source: str) -> str:
-    path = Path(source).expanduser()
-    return file_hash(path) if path.is_file() else source

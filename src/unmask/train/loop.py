@@ -4,18 +4,16 @@ A run that is killed at any moment goes on from its last state and ends with bit
 never killed, on the same machine and backend: all that a step depends on is in the state or follows from its number.
 """
 
-import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 import numpy as np
 
 from unmask.backend import Learner, freed_memory_kept
 from unmask.errors import UserError
+from unmask.interruption import Interrupted, Interruption
 from unmask.progress import Progress
 from unmask.train.best import Best
 from unmask.train.divergence import astray, healthy
@@ -24,37 +22,6 @@ from unmask.train.state import Carried, States
 
 MOST_DIVERGENCES = 6
 _LOG_EVERY = 10
-
-
-class Interrupted(Exception):  # noqa: N818  (nothing went wrong)
-    """The user or the system asked the run to stop; its state is saved."""
-
-
-class Interruption:
-    """Ctrl-C and SIGTERM are noted, and acted on where nothing is lost. A second one acts at once."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            try:
-                self._before[number] = signal.signal(number, self._note)
-            except ValueError:  # not in the main thread, where nobody can press Ctrl-C
-                break
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _note(self, number: int, frame: Any) -> None:
-        del number, frame
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
-        print("Stopping; once more stops at once, and loses what came after the last state.", file=sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -208,12 +175,3 @@ def _back(states: States, log: Log, carried: Carried, progress: Progress, wrong:
     )
     progress.done = target
     return again
-
-
-@contextmanager
-def told_how_to_go_on(command: str) -> Iterator[None]:
-    """An interruption ends well, with the line that goes on."""
-    try:
-        yield
-    except Interrupted as stopped:
-        print(f"{stopped} To go on, run the same command again:\n  {command}")

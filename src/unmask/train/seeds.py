@@ -30,10 +30,13 @@ def finetune_seeds(
         refuse_foreign(folder)
         if (folder / "run.json").is_file():
             raise UserError(f"{folder} holds a run of one seed; choose another --out for {n} seeds.")
+    _refuse_others(folder, tuning.seed)
     found: dict[int, dict[str, Any]] = {}
     for seed in range(tuning.seed, tuning.seed + n):
         part = folder / _PARTS / str(seed)
-        finetune(data, model, part, dataclasses.replace(tuning, seed=seed), backend_name=backend_name)
+        # The same examples are held out for all: figures of different ones could not be compared.
+        of_seed = dataclasses.replace(tuning, seed=seed, split_seed=tuning.seed_of_split)
+        finetune(data, model, part, of_seed, backend_name=backend_name)
         found[seed] = read_json(part / "metrics.json")
     metric = str(read_json(folder / _PARTS / str(tuning.seed) / "task.json")["metric"])
     best = max(found, key=lambda seed: found[seed][metric])
@@ -43,6 +46,13 @@ def finetune_seeds(
     write_json(folder / "metrics.json", {**found[best], "best_seed": best, "seeds": _spread(list(found.values()))})
     shutil.copy2(folder / _PARTS / str(best) / "run.json", folder / "run.json")
     return folder
+
+
+def _refuse_others(folder: Path, first: int) -> None:
+    """More seeds may be added to a run; seeds that begin elsewhere are another run, whose best would replace its."""
+    known = [int(path.name) for path in (folder / _PARTS).glob("*") if path.name.isdecimal()]
+    if known and min(known) != first:
+        raise UserError(f"{folder} holds a run of seeds from {min(known)} on; choose another --out for {first} and on.")
 
 
 def _spread(metrics: list[dict[str, Any]]) -> dict[str, Any]:

@@ -50,6 +50,8 @@ class Tuning:
     piece_tokens: int = 4096
     """Tokens, with padding, that the machine computes at once."""
     seed: int = 0
+    split_seed: int | None = None
+    """Decides which examples are held out; None: the seed."""
     save_every: int = 200
     evaluate_every: int | None = None
     """Updates between two looks at the held-out data; None: an epoch's."""
@@ -73,6 +75,11 @@ class Tuning:
     def to_json(self) -> dict[str, Any]:
         """All keys and values."""
         return dataclasses.asdict(self)
+
+    @property
+    def seed_of_split(self) -> int:
+        """Of the choice of held-out examples."""
+        return self.seed if self.split_seed is None else self.split_seed
 
     def epochs_for(self, per_epoch: int) -> float:
         """How many epochs, where each has so many updates."""
