@@ -6,7 +6,7 @@ An exception at any moment would tear what is being written; and raised in anoth
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Self
 
 
@@ -43,8 +43,14 @@ class Interruption:
 
 @contextmanager
 def told_how_to_go_on(command: str) -> Iterator[None]:
-    """An interruption ends well, with the line that goes on."""
+    """An interruption ends well, with the line that goes on; also one before or after the part that saves."""
+    before = signal.getsignal(signal.SIGTERM)
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
-    except Interrupted as stopped:
-        print(f"{stopped} To go on, run the same command again:\n  {command}")
+    except (Interrupted, KeyboardInterrupt) as stopped:
+        print(f"{str(stopped) or 'Stopped.'} To go on, run the same command again:\n  {command}")
+    finally:
+        with suppress(ValueError):
+            signal.signal(signal.SIGTERM, before)

@@ -17,6 +17,7 @@ from safetensors.numpy import load_file, save_file
 from safetensors.torch import save_file as save_torch
 
 import hf_models
+import tiny_tokenizers
 from unmask import UserError, load_model, preset, save_model
 from unmask.checkpoint.folder import stored_tensors
 from unmask.model import Bert, Transformer
@@ -311,6 +312,17 @@ def test_a_distilbert_of_ours_opens_in_transformers(tmp_path):
     save_model(Bert(config, "classify", seed=0), None, tmp_path)
     opened = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path)
     assert type(opened).__name__ == "DistilBertForSequenceClassification"
+
+
+@pytest.mark.parametrize(("said", "written"), [(None, 24), (16, 16), (10**30, 24)])
+def test_transformers_cuts_where_the_model_ends(tmp_path, said, written):
+    tokenizer = tiny_tokenizers.bert()
+    tokenizer.settings["model_max_length"] = said
+    config = preset("bert", "tiny", vocab_size=tokenizer.n_ids, max_positions=24)
+    folder = save_model(Bert(config, "encoder", seed=0), tokenizer, tmp_path)
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+    assert theirs.model_max_length == written
+    assert len(theirs("the " * 99, truncation=True)["input_ids"]) == written
 
 
 def test_saving_over_a_model_keeps_other_files_and_no_scratch(tmp_path):

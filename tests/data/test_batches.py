@@ -16,8 +16,9 @@ LAYOUT = Layout((0,), (2, 2), (2,), 1)
 
 
 def batches(corpus, form="full-sentences", **changes):
-    blocks = Blocks(corpus.shards(TRAIN), LAYOUT, form=form, length=48, seed=2)
     settings = {"masking": MASKING, "size": 10, "piece_tokens": 200, "seed": 5, "fixed_shapes": False}
+    turns = changes.get("masking", MASKING).n_masks
+    blocks = Blocks(corpus.shards(TRAIN), LAYOUT, form=form, length=48, seed=2, turns=turns)
     return Batches(blocks=blocks, **{**settings, **changes})
 
 
@@ -82,10 +83,11 @@ def test_an_epoch_takes_every_block_once_and_the_next_one_masks_it_anew(tmp_path
     assert rows(first) != rows(second)
 
 
-def test_static_masks_are_dynamic_ones_of_epoch_modulo_n(tmp_path):
+@pytest.mark.parametrize("form", FORMATS)
+def test_static_masks_are_dynamic_ones_of_epoch_modulo_n(tmp_path, form):
     corpus = write_corpus(tmp_path)
-    static = batches(corpus, masking=replace(MASKING, n_masks=3))
-    dynamic, indices = batches(corpus), np.arange(9)
+    static = batches(corpus, form, masking=replace(MASKING, n_masks=3))
+    dynamic, indices = batches(corpus, form), np.arange(9)
     for epoch in range(7):
         expected = dynamic.of(np.full(9, epoch % 3), indices)
         assert rows(static.of(np.full(9, epoch), indices)) == rows(expected)

@@ -169,6 +169,34 @@ def test_it_goes_on_from_a_model(learnt, corpus, tmp_path):
     assert after["perplexity"] < 1.5 * before["perplexity"]
 
 
+def test_dropout_of_a_model_to_go_on_from(learnt, corpus, tmp_path):
+    changed = Recipe.read(None, model=str(learnt), dropout=0.25, length=48, batch_tokens=768, steps=1)
+    out = pretrain(corpus.folder, tmp_path / "more", changed)
+    config = load_model(out).config
+    assert (config.dropout, config.attention_dropout) == (0.25, 0.0)
+    card = (out / "README.md").read_text()
+    assert "| dropout | 0.25 |" in card
+    assert "| size |" not in card
+
+
+def test_what_is_refused_leaves_nothing_behind(corpus, tmp_path):
+    with pytest.raises(UserError, match="5 heads do not divide a width of 64"):
+        pretrain(corpus.folder, tmp_path / "out", recipe(n_heads=5))
+    with pytest.raises(UserError, match=r"The run has \d+ steps, but its warm-up 900; it must be shorter than the run"):
+        pretrain(corpus.folder, tmp_path / "out", recipe(steps=None, epochs=1, warmup=900))
+    assert (pretrain(corpus.folder, tmp_path / "out", recipe(steps=1)) / "model.safetensors").is_file()
+
+
+def test_held_out_texts_of_unknown_tokens_alone(tmp_path):
+    """Nothing can be predicted there, so nothing can be measured."""
+    corpus = write_text_corpus(tmp_path)
+    unknown = load_tokenizer(corpus.folder).special_ids
+    for path in (corpus.folder / "heldout").glob("*.ids.npy"):
+        np.save(path, np.full_like(np.load(path), max(unknown)))
+    with pytest.raises(UserError, match="The held-out part of the corpus has no token that could be predicted"):
+        pretrain(corpus.folder, tmp_path / "out", recipe())
+
+
 def test_hours_become_steps(corpus, tmp_path):
     out = pretrain(corpus.folder, tmp_path / "timed", recipe(steps=None, hours=0.0005))
     plan = json.loads((out / "run.json").read_text())

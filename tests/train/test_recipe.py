@@ -68,6 +68,20 @@ def test_one_sentence_for_each_mistake(tmp_path, content, message):
         Recipe.read(str(file))
 
 
+def test_warm_up_keeps_its_share_where_the_run_has_another_length():
+    assert Recipe.read("roberta", epochs=3).warmup == pytest.approx(0.048)
+    assert Recipe.read("bert", hours=1).warmup == pytest.approx(0.01)
+    assert Recipe.read("roberta", steps=400_000).warmup == 24_000
+    assert Recipe.read("roberta", epochs=3, warmup=7).warmup == 7
+
+
+def test_a_model_to_go_on_from_has_a_shape():
+    with pytest.raises(UserError, match="size is that of the model to go on from, mine; leave it out"):
+        Recipe.read("roberta-tiny", model="mine", size="large")
+    recipe = Recipe.read("bert-mini", model="mine", dropout=0.3)
+    assert (recipe.size, recipe.initializer_range, recipe.dropout) == (Recipe().size, None, 0.3)
+
+
 def test_no_such_recipe():
     with pytest.raises(UserError, match="There is no recipe and no file roberta-minni; did you mean roberta-mini"):
         Recipe.read("roberta-minni")

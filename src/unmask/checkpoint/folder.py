@@ -51,6 +51,7 @@ def load_model(
     *,
     classes: Sequence[str] | None = None,
     seed: int = 0,
+    dropouts: Mapping[str, float] | None = None,
 ) -> "Bert | Transformer":
     """Loads a model from a folder, `hf:owner/name` or `py:package/path`.
 
@@ -61,10 +62,12 @@ def load_model(
         backend: torch, jax or tensorflow; the first call in a process decides.
         classes: names of the labels of a new classification or tagging head.
         seed: of new weights and of dropout.
+        dropouts: `dropout` and `attention_dropout`, where they shall be others than the folder's.
     """
     backends.choose(backend)
     folder = sources.resolve(source)
     config, raw = read_config(folder)
+    config = config.replace(**(dropouts or {}))
     tensors = TensorFiles(folder)
     stored_head = config_json.head_of(raw, set(tensors.shapes))
     head = head or stored_head
@@ -183,7 +186,7 @@ def save_model(
     with published_together(destination) as scratch:
         write_tensors(stored_tensors(model), scratch, max_bytes=max_shard_bytes)
         if tokenizer is not None:
-            tokenizer.save(scratch)
+            tokenizer.save(scratch, max_length=model.config.max_positions)
         (scratch / "config.json").write_text(json.dumps(raw, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return destination
 

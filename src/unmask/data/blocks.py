@@ -105,15 +105,25 @@ class Blocks:
         form: one of FORMATS.
         length: of a block, in tokens, special ones counted.
         seed: decides where pairs are cut and which of them are torn apart.
+        turns: after so many epochs pairs are torn as before, so that static masks meet the same texts; None: never.
     """
 
-    def __init__(self, shards: Sequence[OpenShard], layout: Layout, *, form: str, length: int, seed: int) -> None:
+    def __init__(
+        self,
+        shards: Sequence[OpenShard],
+        layout: Layout,
+        *,
+        form: str,
+        length: int,
+        seed: int,
+        turns: int | None = None,
+    ) -> None:
         if form not in FORMATS:
             raise UserError(f"There is no input format {form!r}; choose one of {', '.join(FORMATS)}.")
         if length < layout.around_two + 8:
             raise UserError(f"Blocks of {length} tokens are too short; {layout.around_two + 8} is the least.")
         self.shards, self.layout, self.form, self.length, self.seed = shards, layout, form, length, seed
-        self.packed = form == "packed-documents"
+        self.turns, self.packed = turns, form == "packed-documents"
         if form in PAIRS:
             room = length - layout.around_two
             cut = [cut_pairs(bounds_of(shard), form, room, seed=seed + number) for number, shard in enumerate(shards)]
@@ -132,9 +142,9 @@ class Blocks:
         """The blocks of an epoch; only pairs differ from one epoch to the next."""
         if self.form not in PAIRS:
             return self._table
-        tables = []
+        tables, turn = [], epoch if self.turns is None else epoch % self.turns
         for number, pairs in enumerate(self._pairs):
-            pair = exchanged(pairs, seed=self.seed + number, epoch=epoch)
+            pair = exchanged(pairs, seed=self.seed + number, epoch=turn)
             n_pieces = np.where(pair.second_stops > pair.second_starts, 2, 1)
             begins = np.concatenate([[0], np.cumsum(n_pieces)])
             starts, stops = np.empty(begins[-1], np.int64), np.empty(begins[-1], np.int64)

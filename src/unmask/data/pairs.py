@@ -2,7 +2,8 @@
 
 BERT draws the second text of a torn pair from anywhere, so that it is read twice, and cuts off what is too long.
 Here torn pairs exchange their second texts among each other: every token is read once an epoch, none is lost, and
-exactly half of the pairs are torn (as nearly as the corpus allows). Who exchanges with whom changes every epoch.
+exactly half of the pairs are torn (as nearly as the corpus allows). Who exchanges with whom changes every epoch, with
+static masking in as many turns as there are masks.
 """
 
 import itertools

@@ -10,6 +10,7 @@ from typing import Any
 
 import keras
 from keras import ops
+from keras.src.backend import AutocastScope
 
 from unmask import backend
 from unmask.backend import Tensor
@@ -94,7 +95,8 @@ def recomputed(layer: Part, dropouts: list[Dropout]) -> Callable[..., Any]:
             try:
                 for dropout, seed in zip(drawing, seeds, strict=True):
                     object.__setattr__(dropout, "seed_generator", DrawnSeed(seed))
-                return layer(*tensors, **kwargs)[0]  # attention weights are not asked for while training
+                with AutocastScope(layer.compute_dtype):  # the model's own is closed in the backward pass
+                    return layer(*tensors, **kwargs)[0]  # attention weights are not asked for while training
             finally:
                 for dropout, generator in zip(drawing, generators, strict=True):
                     object.__setattr__(dropout, "seed_generator", generator)

@@ -148,12 +148,20 @@ class Tokenizer:
             raise UserError(f"Token id {min(ids)} is below 0.")
         return str(self.rust.decode(ids, skip_special_tokens=not keep_special))
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Writes tokenizer.json, tokenizer_config.json and the vocabulary files that older programs read."""
+    def save(self, folder: str | os.PathLike[str], *, max_length: int | None = None) -> None:
+        """Writes tokenizer.json, tokenizer_config.json and the vocabulary files that older programs read.
+
+        Args:
+            folder: where to.
+            max_length: tokens that the model beside it reads; `transformers` cuts there, where it is told to cut.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        settings = dict(self.settings)
+        if max_length is not None:
+            settings["model_max_length"] = min(max_length, settings.get("model_max_length") or max_length)
         write_whole(folder / "tokenizer.json", self.rust.to_str(pretty=True))
-        write_json(folder / "tokenizer_config.json", self.settings)
+        write_json(folder / "tokenizer_config.json", settings)
         if type(self.rust.model).__name__ in ("WordPiece", "BPE"):
             _save_vocabulary(self.rust.model, folder)
 

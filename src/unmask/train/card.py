@@ -9,7 +9,7 @@ from unmask import __version__, backend
 from unmask.data.shards import HELDOUT, TRAIN, Corpus
 from unmask.tasks.task import Task
 from unmask.train.labelled import Data
-from unmask.train.recipe import Recipe
+from unmask.train.recipe import SHAPE, Recipe
 
 _CARD = """---
 library_name: unmask
@@ -56,7 +56,8 @@ def model_card(model: Any, corpus: Corpus, recipe: Recipe, metrics: Mapping[str,
     """Markdown with the header that Hugging Face's hub reads."""
     config = model.config
     hf_class = f"{_class_prefix(config.family)}{'ForMaskedLM' if recipe.objective == 'mlm' else 'ForPreTraining'}"
-    said = {key: json.dumps(value) for key, value in recipe.to_json().items() if value is not None}
+    left_out = SHAPE if recipe.model is not None else ()
+    said = {k: json.dumps(v) for k, v in recipe.to_json().items() if v is not None and k not in left_out}
     return _CARD.format(
         family=config.family,
         n_layers=config.n_layers,

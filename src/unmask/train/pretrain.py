@@ -61,12 +61,13 @@ def pretrain(
         if plan.get("finished"):
             log.warning("%s is finished already; choose another --out for another run.", folder)
             return folder
-        write_json(folder / "run.json", plan)
         trainer = Trainer(corpus, tokenizer, recipe, workers)
+        plan["total_steps"] = plan.get("total_steps") or trainer.planned_steps()
+        write_json(folder / "run.json", plan)  # what is refused before leaves nothing behind
         states = States(folder, all_variables(trainer.model, trainer.learner.optimizer))
         carried = states.restore_newest() or Carried()
-        if plan.get("total_steps") is None:
-            plan["total_steps"] = trainer.total_steps(states)
+        if plan["total_steps"] is None:
+            plan["total_steps"] = trainer.measured_steps(states)
             write_json(folder / "run.json", plan)
         with Log(folder, step=carried.step) as journal:
             try:
@@ -123,7 +124,12 @@ class Trainer:
     def _batches(self, split: str) -> Batches:
         recipe = self.recipe
         blocks = Blocks(
-            self.corpus.shards(split), self.layout, form=recipe.input_format, length=recipe.length, seed=recipe.seed
+            self.corpus.shards(split),
+            self.layout,
+            form=recipe.input_format,
+            length=recipe.length,
+            seed=recipe.seed,
+            turns=self.masking.n_masks,
         )
         return Batches(
             blocks=blocks,
@@ -215,17 +221,35 @@ class Trainer:
         for batch in self.heldout.in_order(blocks):
             total += sum(float((surprise_V[piece["targets_BP"]] * piece["counts_BP"]).sum()) for piece in batch.pieces)
             count += batch.n_predicted
+        if not count:
+            raise UserError(
+                "The held-out part of the corpus has no token that could be predicted: the tokenizer knows nothing of "
+                "its texts; train one on such texts, and build the corpus again."
+            )
         return total / count
 
     # --- how long, and in which steps ------------------------------------------------------------
 
-    def total_steps(self, states: States) -> int:
-        """As many as the recipe says; hours are turned into steps by trying a few, and one evaluation."""
+    def planned_steps(self) -> int | None:
+        """As many as the recipe says; None if it says hours."""
         recipe, per_epoch = self.recipe, self.batches.blocks.n_blocks / self.batches.size
-        if recipe.steps is not None:
-            return recipe.steps
-        if recipe.hours is None:
-            return max(1, math.ceil((1.0 if recipe.epochs is None else recipe.epochs) * per_epoch))
+        if recipe.hours is not None:
+            return None
+        epochs = 1.0 if recipe.epochs is None else recipe.epochs
+        return self._longer_than_warmup(recipe.steps or max(1, math.ceil(epochs * per_epoch)))
+
+    def _longer_than_warmup(self, steps: int) -> int:
+        if self.recipe.warmup >= max(1, steps):
+            raise UserError(
+                f"The run has {steps:,} steps, but its warm-up {self.recipe.warmup:g}; it must be shorter than the "
+                "run: pass --set warmup=0.05 for a share of all steps."
+            )
+        return steps
+
+    def measured_steps(self, states: States) -> int:
+        """As many as the recipe's hours have time for, by trying a few, and one evaluation."""
+        recipe = self.recipe
+        assert recipe.hours is not None
         states.save(Carried())
         seconds = []
         for step_input in self._inputs(0, _PROBE_STEPS):
@@ -239,7 +263,7 @@ class Trainer:
         self.evaluate()
         looking = _LOOKS * (time.monotonic() - began)
         left = max(recipe.hours * 3600 - looking, recipe.hours * 1800)
-        return max(1, int(left / float(np.median(seconds[1:]))))
+        return self._longer_than_warmup(max(1, int(left / float(np.median(seconds[1:])))))
 
     def job(self, total: int) -> Job:
         """The run for the loop."""
@@ -324,7 +348,9 @@ def _model(corpus: Corpus, tokenizer: Tokenizer, recipe: Recipe, layout: Layout)
             f"The corpus was not made with the tokenizer of {recipe.model}; "
             f"build it again with --tokenizer {recipe.model}."
         )
-    model = load_model(recipe.model, recipe.objective, seed=recipe.seed)
+    said = {name: getattr(recipe, name) for name in ("dropout", "attention_dropout")}
+    dropouts = {name: rate for name, rate in said.items() if rate is not None}
+    model = load_model(recipe.model, recipe.objective, seed=recipe.seed, dropouts=dropouts)
     if model.config.max_positions < recipe.length:
         raise UserError(
             f"Blocks of {recipe.length} tokens, but {recipe.model} reads {model.config.max_positions}; "

@@ -27,6 +27,10 @@ _MOST = {
 _MOST |= {"hours": 10**5, "seed": 2**62}
 
 
+SHAPE = ("family", "size", "n_layers", "n_heads", "d_model", "d_ff", "initializer_range", "max_positions")
+"""Keys that decide what a new model is; a model to go on from has them already."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """Everything that decides what a run computes; the defaults are RoBERTa's (Liu et al. 2019, table 9)."""
@@ -103,7 +107,13 @@ class Recipe:
             _check_key(key, "--set")
         wanted = {key: value for key, value in changes.items() if value is not None}
         if len({"steps", "epochs", "hours"} & set(wanted)) == 1:
+            if "steps" not in wanted and values.get("warmup", 0) >= 1 and values.get("steps"):
+                values["warmup"] /= values["steps"]  # steps of warm-up were meant for so many steps in all
             values = {key: value for key, value in values.items() if key not in ("steps", "epochs", "hours")}
+        if "model" in values | wanted:
+            if said := [key for key in SHAPE if key in wanted]:
+                raise UserError(f"{said[0]} is that of the model to go on from, {wanted['model']}; leave it out.")
+            values = {key: value for key, value in values.items() if key not in SHAPE}
         return cls(**(values | wanted))
 
     def to_json(self) -> dict[str, Any]:
