@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.data import decode
-from unmask.data.decode import Seen, are_texts, decoded, equal_ends, lines_of, texts_of_file, whole_lines_of, with_last
+from unmask.data.decode import (
+    Seen,
+    are_texts,
+    check_encoding,
+    decoded,
+    equal_ends,
+    lines_of,
+    texts_of_file,
+    whole_lines_of,
+    with_last,
+)
 from unmask.data.where import Source
 from unmask.errors import UserError
 
@@ -79,3 +89,17 @@ def test_one_value():
     assert seen.invalid == 0
     assert decoded(b"caf\xe9", "utf-8", "replace", seen, "row 1") == "caf\ufffd"
     assert seen.invalid == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_another_encoding_than_the_file_has(tmp_path, encoding):
+    path = tmp_path / "a.txt"
+    path.write_text("plain text, no mark")
+    with pytest.raises(UserError, match=rf"a\.txt is not {encoding} \(.*\); give another --encoding\."):
+        list(texts_of_file(Source("a.txt", path, "text", ""), encoding, "replace", Seen()))
+
+
+@pytest.mark.parametrize("encoding", ["base64", "rot13", "utf-9"])
+def test_encodings_that_are_not_of_texts(encoding):
+    with pytest.raises(UserError, match=f"Python knows no encoding '{encoding}'"):
+        check_encoding(encoding, "replace")

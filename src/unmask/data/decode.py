@@ -3,6 +3,7 @@
 import codecs
 import io
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
@@ -38,8 +39,8 @@ def check_encoding(encoding: str, errors: str) -> None:
     if errors not in ("replace", "refuse"):
         raise UserError(f"Broken encodings can be replaced or refused, not {errors!r}.")
     try:
-        codecs.lookup(encoding)
-    except LookupError:
+        b"a".decode(encoding, "replace")  # which refuses base64 and other codecs that are not of texts
+    except (LookupError, UnicodeError):
         raise UserError(f"Python knows no encoding {encoding!r}; such as utf-8, gb18030, big5, latin-1.") from None
 
 
@@ -52,19 +53,20 @@ def texts_of_file(source: Source, encoding: str, errors: Errors, seen: Seen) -> 
     for block, is_last in with_last(blocks_of(source.path, source.packing, source.name, seen.count_bytes)):
         if line == 1:
             _refuse_other_formats(block, source.name, codec)
-        try:
-            text = strict.decode(block, is_last)
-        except UnicodeDecodeError as error:
-            if errors == "refuse":
-                at = line + error.object[: error.start].count(b"\n")
-                raise UserError(
-                    f"{source.name}, line {at}: byte {error.object[error.start]:#04x} is not {encoding}; "
-                    "give another --encoding, or --encoding-errors replace."
-                ) from None
-            lenient.setstate(strict.getstate())
-            text = lenient.decode(block, is_last)
-            strict.setstate(lenient.getstate())
-            seen.invalid += max(1, text.count("\ufffd") - block.count("\ufffd".encode()))
+        with _told_if_unmarked(source.name, encoding):
+            try:
+                text = strict.decode(block, is_last)
+            except UnicodeDecodeError as error:
+                if errors == "refuse":
+                    at = line + error.object[: error.start].count(b"\n")
+                    raise UserError(
+                        f"{source.name}, line {at}: byte {error.object[error.start]:#04x} is not {encoding}; "
+                        "give another --encoding, or --encoding-errors replace."
+                    ) from None
+                lenient.setstate(strict.getstate())
+                text = lenient.decode(block, is_last)
+                strict.setstate(lenient.getstate())
+                seen.invalid += max(1, text.count("\ufffd") - block.count("\ufffd".encode()))
         text = ends.decode(text, final=is_last)
         if "\0" in text:
             at = line + _n_ends(text[: text.index("\0")])
@@ -73,6 +75,15 @@ def texts_of_file(source: Source, encoding: str, errors: Errors, seen: Seen) -> 
             )
         line += _n_ends(text)
         yield text
+
+
+@contextmanager
+def _told_if_unmarked(name: str, encoding: str) -> Iterator[None]:
+    """UTF-16 and UTF-32 begin with a mark; without it nothing of the file can be read."""
+    try:
+        yield
+    except UnicodeError as error:
+        raise UserError(f"{name} is not {encoding} ({error}); give another --encoding.") from None
 
 
 def _n_ends(text: str) -> int:
