@@ -218,7 +218,7 @@ def test_any_columns_of_objects_come_through(tuned, tmp_path):
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_bytes_and_nothing_in_parquet_come_through(tuned, tmp_path, caplog, ending):
-    texts = ["the film was superb", None, "a dull story"]
+    texts = ["the film was great", None, "a dull story"]
     table = pyarrow.table({"text": texts, "note": ["", None, "x"], "blob": [bytes(range(n, 256)) for n in range(3)]})
     pyarrow.parquet.write_table(table, tmp_path / "in.parquet")
     with caplog.at_level("INFO", "unmask"):

@@ -4,12 +4,15 @@ import importlib.metadata
 import importlib.util
 import os
 import sys
+from tempfile import TemporaryFile
+from typing import Any
 
 from unmask.errors import UserError
 
 BACKENDS = ("torch", "jax", "tensorflow")
 """In the order of preference on a CPU: PyTorch needs no compilation and is fastest there."""
 
+_GREETINGS = (b"All log messages before absl::InitializeLog()", b"oneDNN custom operations are on")
 _ACCELERATED_JAX = ("jax_cuda13_plugin", "jax_cuda12_plugin", "jax_rocm7_plugin", "libtpu")
 
 
@@ -38,8 +41,33 @@ def choose(name: str | None = None) -> str:
     if importlib.util.find_spec(wanted) is None:
         raise UserError(f"The {wanted} backend is not installed; run: pip install 'unmask[{wanted}]'.")
     os.environ["KERAS_BACKEND"] = wanted
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if wanted == "tensorflow":
+        import_tensorflow()
     return wanted
+
+
+def import_tensorflow() -> Any:
+    """TensorFlow, without what it says of itself on standard error.
+
+    On a processor with the newest instructions it says so at whatever level of logging, in the place where a user reads
+    what went wrong. Whoever sets TF_CPP_MIN_LOG_LEVEL to 0 gets all of it.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if os.environ["TF_CPP_MIN_LOG_LEVEL"] == "0" or "tensorflow" in sys.modules:
+        return importlib.import_module("tensorflow")
+    sys.stderr.flush()
+    usual = os.dup(2)
+    with TemporaryFile() as said:
+        os.dup2(said.fileno(), 2)
+        try:
+            return importlib.import_module("tensorflow")
+        finally:
+            os.dup2(usual, 2)
+            os.close(usual)
+            said.seek(0)
+            for line in said:
+                if not any(greeting in line for greeting in _GREETINGS):
+                    os.write(2, line)
 
 
 def _already_chosen(name: str | None) -> str:

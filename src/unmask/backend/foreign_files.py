@@ -1,7 +1,6 @@
 """The frameworks' own checkpoint files, read for the import commands only."""
 
 import importlib.util
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from unmask.backend.choice import import_tensorflow
 from unmask.errors import UserError
 
 
@@ -72,9 +72,7 @@ def read_tensorflow_checkpoint(
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Every (name, array) of a TensorFlow checkpoint such as `bert_model.ckpt`; what is not `wanted` is not read."""
     _need("tensorflow", f"to read {prefix.name}")
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    import tensorflow as tf
-
+    tf = import_tensorflow()
     try:
         reader = tf.train.load_checkpoint(str(prefix))
         for name in filter(wanted, sorted(reader.get_variable_to_shape_map())):
