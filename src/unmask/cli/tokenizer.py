@@ -89,7 +89,8 @@ def train(
     from unmask.data.decode import Seen
     from unmask.data.where import find_sources
     from unmask.files import read_json
-    from unmask.text.train import MADE_FROM, Plan, save_whole, train_tokenizer
+    from unmask.text.folder import MADE_FROM, save_whole
+    from unmask.text.train import Plan, train_tokenizer
 
     _only_for(kind, ["wordpiece"], "--cased or --uncased", cased)
     _only_for(kind, ["wordpiece"], "--strip-accents or --keep-accents", strip_accents)
@@ -130,7 +131,7 @@ def _say(text: str) -> None:
 
 def _is_made(out: Path, sources: "Sequence[Source]") -> bool:
     """Whether a tokenizer is there whose inputs can be compared; a folder with anything else in it is refused."""
-    from unmask.text.train import MADE_FROM, refuse_used_folder
+    from unmask.text.folder import MADE_FROM, refuse_used_folder
 
     # Standard input is gone once it is read, so nothing can be compared with it.
     from_files = all(source.name != "-" for source in sources)
