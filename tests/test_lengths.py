@@ -11,9 +11,10 @@ from unmask.lengths import cut, fill
 lengths = st.lists(st.integers(1, 500), min_size=1, max_size=300).map(np.asarray)
 
 
-def price(pieces, lengths_N, piece_costs, *, rounded=False):
+def price(pieces, lengths_N, piece_costs, *, rounded=False, squared=False):
     sizes = [1 << (len(piece) - 1).bit_length() if rounded else len(piece) for piece in pieces]
-    return sum(size * lengths_N[piece].max() + piece_costs for size, piece in zip(sizes, pieces, strict=True))
+    longest = [lengths_N[piece].max() ** (2 if squared else 1) for piece in pieces]
+    return sum(size * length + piece_costs for size, length in zip(sizes, longest, strict=True))
 
 
 @given(lengths, st.integers(1, 5000), st.integers(0, 300), st.booleans())
@@ -23,16 +24,19 @@ def test_pieces_hold_every_text_once_and_not_too_many(lengths_N, most, costs, ro
     assert all(len(piece) == 1 or len(piece) * lengths_N[piece].max() <= most for piece in pieces)
 
 
-@given(st.lists(st.integers(1, 60), min_size=1, max_size=8).map(np.asarray), st.integers(0, 100), st.booleans())
-def test_no_other_pieces_of_sorted_texts_are_cheaper(lengths_N, costs, rounded):
+few_lengths = st.lists(st.integers(1, 60), min_size=1, max_size=8).map(np.asarray)
+
+
+@given(few_lengths, st.integers(0, 400), st.booleans(), st.booleans())
+def test_no_other_pieces_of_sorted_texts_are_cheaper(lengths_N, costs, rounded, squared):
     order = np.argsort(lengths_N)
     cheapest = min(
-        price(np.split(order, places), lengths_N, costs, rounded=rounded)
+        price(np.split(order, places), lengths_N, costs, rounded=rounded, squared=squared)
         for n in range(len(order))
         for places in combinations(range(1, len(order)), n)
     )
-    found = cut(lengths_N, piece_costs=costs, rounded=rounded)
-    assert price(found, lengths_N, costs, rounded=rounded) == cheapest
+    found = cut(lengths_N, piece_costs=costs, rounded=rounded, squared=squared)
+    assert price(found, lengths_N, costs, rounded=rounded, squared=squared) == cheapest
 
 
 def test_long_texts_are_parted_from_short_ones_if_it_pays():

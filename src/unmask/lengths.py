@@ -4,7 +4,12 @@ import numpy as np
 
 
 def cut(
-    lengths_N: np.ndarray, *, piece_costs: int, most_tokens: int | None = None, rounded: bool = False
+    lengths_N: np.ndarray,
+    *,
+    piece_costs: int,
+    most_tokens: int | None = None,
+    rounded: bool = False,
+    squared: bool = False,
 ) -> list[np.ndarray]:
     """Texts in pieces of like length, the numbers of each one's texts: those pieces that are computed soonest.
 
@@ -16,6 +21,7 @@ def cut(
         piece_costs: the price of a piece, in tokens.
         most_tokens: that a piece may have, unless it is a single text.
         rounded: whether the texts of a piece are computed, and cost, as many as the next power of two.
+        squared: whether a text costs the square of its tokens, as in attention, and a piece is paid in such.
     """
     order = np.argsort(lengths_N, kind="stable")
     lengths_N = lengths_N[order]
@@ -24,7 +30,7 @@ def cut(
     for last in range(1, len(ends)):  # the cheapest way to cut the shortest texts: where does the last piece begin?
         n_texts = ends[last] - ends[:last]
         tokens = (2 ** np.ceil(np.log2(n_texts)) if rounded else n_texts) * lengths_N[ends[last] - 1]
-        whole = costs[:last] + tokens
+        whole = costs[:last] + tokens * (lengths_N[ends[last] - 1] if squared else 1)
         if most_tokens is not None:
             whole[:-1][tokens[:-1] > most_tokens] = np.inf
         begins[last] = np.argmin(whole)

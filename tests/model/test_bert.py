@@ -144,7 +144,9 @@ def test_training_mode_gives_gradients_to_every_variable(tiny, head):
         ),
     )
     assert np.isfinite(loss)
-    assert [path for path, gradient in gradients.items() if not np.abs(gradient).max() > 0] == []
+    # The bias of the keys adds the same to all scores of a query, so its true gradient is 0; elsewhere it is rounding.
+    still = [path for path, gradient in gradients.items() if not np.abs(gradient).max() > 0]
+    assert set(still) <= {"bert/encoder/layer_1/attention/key/bias"}
 
 
 def test_default_padding_mask_is_the_pad_id(tiny):

@@ -19,7 +19,7 @@ from unmask.model.unpadded import unpadded
 pytestmark = pytest.mark.backend
 LENGTHS = np.asarray([3, 16, 5, 5, 9, 4, 0, 12])
 ATTEND = np.arange(16) < LENGTHS[:, None]
-WIDTH, BLOCK_COSTS = 16, 4
+WIDTH, BLOCK_COSTS = 16, 40
 SHAPE = {
     "vocab_size": 40,
     "max_positions": 16,
@@ -35,7 +35,7 @@ SHAPE = {
 def everywhere(monkeypatch):
     """JAX and TensorFlow would leave it; what they compute must be right all the same."""
     monkeypatch.setattr(unpadding, "leaves_padding_out", lambda: True)
-    monkeypatch.setattr(unpadding, "_BLOCK_COSTS", BLOCK_COSTS * WIDTH**2)
+    monkeypatch.setattr(unpadding, "_BLOCK_COSTS", BLOCK_COSTS * WIDTH)
 
 
 def texts(pad_id, attend=ATTEND):
@@ -60,6 +60,10 @@ def at_tokens(output, attend):
     if tuple(output.shape[:2]) != attend.shape:
         return output
     return ops.where(attend.reshape(attend.shape + (1,) * (len(output.shape) - 2)), output, 0.0)
+
+
+def n_slots(row):
+    return sum(block.n_texts * block.n_memory for block in row.blocks)
 
 
 HEADS = ("encoder", "pooler", "mlm", "mlm at some", "nsp", "mlm+nsp", "classify", "tag", "read", "choose")
@@ -110,11 +114,19 @@ def test_in_a_row_and_back(lengths):
     attend = np.arange(31) < np.asarray(lengths)[:, None]
     ids = np.where(attend, np.random.default_rng(0).integers(1, 99, attend.shape), 0).astype(np.float32)
     row = unpadded(attend, None, width=WIDTH)
-    padding = len(row.tokens_N) - sum(max(1, length) for length in lengths)
-    assert 0 <= padding <= BLOCK_COSTS * len(lengths)
-    assert sum(block.n_texts * block.n_memory for block in row.blocks) == len(row.tokens_N)
+    assert len(row.tokens_N) == sum(max(1, length) for length in lengths)
     back = ops.convert_to_numpy(row.padded(ops.expand_dims(row.row_of(ops.convert_to_tensor(ids)), -1)))[..., 0]
     np.testing.assert_array_equal(back, ids)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=12))
+def test_in_blocks_and_back(lengths):
+    row = unpadded(np.arange(31) < np.asarray(lengths)[:, None], None, width=WIDTH)
+    x_1ND = ops.convert_to_tensor(numbers(1, len(row.tokens_N), 2, seed=0))
+    in_blocks = row.in_blocks(x_1ND)
+    assert in_blocks.shape[1] == n_slots(row)
+    np.testing.assert_array_equal(*map(ops.convert_to_numpy, (row.out_of_blocks(in_blocks), x_1ND)))
 
 
 def test_a_batch_without_padding_is_left_as_it_is():
@@ -135,7 +147,7 @@ def test_what_padding_becomes_is_computed_if_somebody_asks():
 def test_padding_becomes_zeros():
     model = made("bert", "encoder")
     hidden = ops.convert_to_numpy(model(texts(0), attend_BL=ATTEND))
-    assert (hidden[~(np.arange(16) < np.maximum(LENGTHS, 1)[:, None] + BLOCK_COSTS)] == 0).all()
+    assert (hidden[~(np.arange(16) < np.maximum(LENGTHS, 1)[:, None])] == 0).all()
     assert (np.abs(hidden[ATTEND]).max(axis=-1) > 0).all()
 
 
@@ -146,6 +158,7 @@ def numbers(*shape, seed):
 def test_dropout_drops_weights_and_scales_up_the_others():
     row = unpadded(ATTEND, None, width=WIDTH)
     query, key, value = (ops.convert_to_tensor(numbers(1, len(row.tokens_N), 3, 4, seed=i)) for i in range(3))
+    assert n_slots(row) > len(row.tokens_N)
     plain = ops.convert_to_numpy(unpadded_attention(query, key, value, row))
     dropout = Dropout(0.3, 7, name="dropout")
     drawn = [ops.convert_to_numpy(unpadded_attention(query, key, value, row, dropout=dropout)) for _ in range(60)]
@@ -160,7 +173,7 @@ def test_dropout_of_all_blocks_at_once_is_that_of_each_by_itself(remembered, in_
     import unmask.backend.attention as fused_attention
 
     row = unpadded(ATTEND, None, width=WIDTH)
-    variables = [keras.Variable(numbers(1, len(row.tokens_N), 3, 4, seed=i), name=f"x{i}") for i in range(3)]
+    variables = [keras.Variable(numbers(1, n_slots(row), 3, 4, seed=i), name=f"x{i}") for i in range(3)]
     if not backend.fuses_dropout(variables[0].value):
         pytest.skip("only PyTorch's attention is fused with dropout here")
     monkeypatch.setattr(fused_attention, "_REMEMBERED", remembered)

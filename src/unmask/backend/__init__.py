@@ -27,6 +27,7 @@ from unmask.backend.operations import (
     rows_of,
 )
 from unmask.backend.products import linear, linear_side_by_side
+from unmask.backend.slots import into_slots, out_of_slots
 
 __all__ = [
     "BACKENDS",
@@ -46,6 +47,7 @@ __all__ = [
     "fused_attention_of_blocks",
     "fuses_dropout",
     "installed",
+    "into_slots",
     "learner",
     "leaves_padding_out",
     "linear",
@@ -53,6 +55,7 @@ __all__ = [
     "loss_and_gradients",
     "make_deterministic",
     "on_host",
+    "out_of_slots",
     "read_safetensor",
     "read_tensorflow_checkpoint",
     "read_torch_file",

@@ -76,11 +76,20 @@ def unpadded_attention(
     query_1NHK: Tensor, key_1NHK: Tensor, value_1NHK: Tensor, texts: Unpadded, *, dropout: Dropout | None = None
 ) -> Tensor:
     """The same for texts of several lengths in one row, which do not see each other."""
-    if dropout is not None and fuses_dropout(query_1NHK):
+    key_1MHK, value_1MHK = texts.in_blocks(key_1NHK), texts.in_blocks(value_1NHK)
+    query_1MHK = query_1NHK if texts.wanted_ask else texts.in_blocks(query_1NHK)
+    output_1MHK = _attention_of_blocks(query_1MHK, key_1MHK, value_1MHK, texts, dropout)
+    return output_1MHK if texts.wanted_ask else texts.out_of_blocks(output_1MHK)
+
+
+def _attention_of_blocks(
+    query_1MHK: Tensor, key_1MHK: Tensor, value_1MHK: Tensor, texts: Unpadded, dropout: Dropout | None
+) -> Tensor:
+    if dropout is not None and fuses_dropout(query_1MHK):
         how = dropout.rate, dropout.seed_generator
-        return fused_attention_of_blocks(query_1NHK, key_1NHK, value_1NHK, texts.blocks, how)
+        return fused_attention_of_blocks(query_1MHK, key_1MHK, value_1MHK, texts.blocks, how)
     attention = partial(scaled_dot_product_attention, dropout=dropout)
-    return texts.attend(attention, query_1NHK, key_1NHK, value_1NHK)
+    return texts.attend(attention, query_1MHK, key_1MHK, value_1MHK)
 
 
 def masked_softmax(scores_BHLM: Tensor, allowed: Tensor | None) -> Tensor:
@@ -90,6 +99,31 @@ def masked_softmax(scores_BHLM: Tensor, allowed: Tensor | None) -> Tensor:
         return ops.cast(ops.softmax(scores, axis=-1), scores_BHLM.dtype)
     weights = ops.softmax(ops.where(allowed, scores, -1e30), axis=-1)
     return ops.cast(ops.where(allowed, weights, 0.0), scores_BHLM.dtype)
+
+
+def few_ask(
+    query_BLHK: Tensor,
+    memory_BMD: Tensor,
+    key_DHK: Tensor,
+    value_DHK: Tensor,
+    value_bias_HK: Tensor,
+    allowed: Tensor | None,
+    *,
+    dropout: Dropout | None = None,
+) -> Tensor:
+    """The same, output_BLHK, where few queries ask a long memory X: its keys and values are never computed.
+
+    q·(xW_K) = (qW_Kᵀ)·x, and Σ α_j (x_j W_V) = (Σ α_j x_j) W_V: the matrices are applied to the queries and to the
+    sums, of which there are few. The bias of the keys adds the same to all scores of a query, which softmax forgets.
+    """
+    scaled_BLHK = query_BLHK / math.sqrt(query_BLHK.shape[-1])
+    asking_BLHD = ops.einsum("blhk,dhk->blhd", scaled_BLHK, key_DHK)
+    weights_BHLM = masked_softmax(ops.einsum("blhd,bmd->bhlm", asking_BLHD, memory_BMD), allowed)
+    if dropout is not None:
+        weights_BHLM = dropout(weights_BHLM, training=True)
+    summed_BLHD = ops.einsum("bhlm,bmd->blhd", weights_BHLM, memory_BMD)
+    share_BLH1 = ops.expand_dims(ops.transpose(ops.sum(weights_BHLM, axis=-1), (0, 2, 1)), -1)
+    return ops.einsum("blhd,dhk->blhk", summed_BLHD, value_DHK) + share_BLH1 * value_bias_HK
 
 
 class MultiHeadAttention(Part):
@@ -123,7 +157,26 @@ class MultiHeadAttention(Part):
             return self._attended(
                 query_BLHK, (key_BMHK, value_BMHK), allowed, with_weights=with_weights, training=training
             )
+        if not with_weights and not isinstance(allowed, Unpadded) and self.is_for_few(ops.shape(query_BLD)[1]):
+            return self._asked_by_few(query_BLD, memory_BMD, allowed, training=training), None
         return self.attend(query_BLD, self.project(memory_BMD), allowed, with_weights=with_weights, training=training)
+
+    def is_for_few(self, n_queries: int) -> bool:
+        """Whether so many queries a text are too few to compute keys and values for, in self-attention."""
+        return n_queries * self.n_heads * 4 <= self.n_heads * self.d_head
+
+    def _asked_by_few(
+        self, query_BLD: Tensor, memory_BMD: Tensor, allowed: Tensor | None, *, training: bool | None
+    ) -> Tensor:
+        by_heads = (-1, self.n_heads, self.d_head)
+        key_DHK, value_DHK = (ops.reshape(part.kernel, by_heads) for part in (self.key, self.value))
+        value_bias_HK = ops.reshape(self.value.bias, by_heads[1:])
+        query_BLHK, dropout = self._heads(self.query(query_BLD)), self._dropout(training)
+        output_BLHK = few_ask(query_BLHK, memory_BMD, key_DHK, value_DHK, value_bias_HK, allowed, dropout=dropout)
+        return self.out(reshape(output_BLHK, query_BLD.shape))
+
+    def _dropout(self, training: bool | None) -> Dropout | None:
+        return self.weight_dropout if training and self.weight_dropout.rate > 0 else None
 
     def project(self, memory_BMD: Tensor) -> KeysValues:
         """K = X W_K and V = X W_V, split into heads."""
@@ -157,8 +210,7 @@ class MultiHeadAttention(Part):
         with_weights: bool,
         training: bool | None,
     ) -> tuple[Tensor, Tensor | None]:
-        dropout = self.weight_dropout if training and self.weight_dropout.rate > 0 else None
-        weights_BHLM = None
+        dropout, weights_BHLM = self._dropout(training), None
         if isinstance(allowed, Unpadded):
             output_BLHK = unpadded_attention(query_BLHK, *keys_values, allowed, dropout=dropout)
         else:

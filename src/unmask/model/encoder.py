@@ -74,12 +74,11 @@ class Encoder(keras.layers.Layer):
         if documents_BL is None and not with_weights:
             in_a_row = unpadded(attend_BL, only_BP, width=self.config.d_model)
         if in_a_row is not None:
-            ids_BL, positions_BL, only_BP = in_a_row.row_of(ids_BL), in_a_row.row_of(positions_BL), in_a_row.wanted()
+            ids_BL, positions_BL = in_a_row.row_of(ids_BL), in_a_row.row_of(positions_BL)
             segments_BL = None if segments_BL is None else in_a_row.row_of(segments_BL)
         allowed = in_a_row or allowed_to_attend(attend_BL, documents_BL)
         hidden_BLD = self.embeddings(ids_BL, segments_BL, positions_BL, training=training)
-        hidden_BLD, weights = self._through_the_stack(hidden_BLD, allowed, only_BP, with_weights, training)
-        return in_a_row.padded(hidden_BLD) if in_a_row else hidden_BLD, weights
+        return self._through_the_stack(hidden_BLD, allowed, only_BP, with_weights, training)
 
     def _through_the_stack(
         self,
@@ -89,17 +88,24 @@ class Encoder(keras.layers.Layer):
         with_weights: bool,
         training: bool | None,
     ) -> tuple[Tensor, list[Tensor]]:
-        weights = []
+        weights, last = [], self.stack[-1]
         for layer in self.stack:
+            if layer is last and isinstance(allowed, Unpadded) and only_BP is not None:
+                if layer.attention.is_for_few(only_BP.shape[1]):
+                    hidden_BLD, allowed = allowed.padded(hidden_BLD), allowed_to_attend(allowed.attend_BL)
+                else:
+                    only_BP = allowed.wanted()
             run = recomputed(layer, layer.dropouts) if self.checkpointing and training else layer
             hidden_BLD, weights_BHLL = run(
                 hidden_BLD,
                 allowed=allowed,
-                only_BP=only_BP if layer is self.stack[-1] else None,
+                only_BP=only_BP if layer is last else None,
                 with_weights=with_weights,
                 training=training,
             )
             weights.append(weights_BHLL)
+        if isinstance(allowed, Unpadded):
+            hidden_BLD = allowed.padded(hidden_BLD) if only_BP is None else allowed.in_order(hidden_BLD)
         if self.norm is not None:
             hidden_BLD = self.norm(hidden_BLD)
         return hidden_BLD, weights if with_weights else []
