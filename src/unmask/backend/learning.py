@@ -130,6 +130,9 @@ class _TorchLearner(Learner):
         """For tables whose gradients come row by row: zeros, to hold them for a moment."""
         self.forget()
         self.moments = [self._laid_out(kind) for kind in (optimizer._momentums, optimizer._velocities)]
+        decaying = [bool(optimizer._use_weight_decay(variable)) for variable in self.variables]
+        self.groups = {which: [i for i, decays in enumerate(decaying) if decays == which] for which in (True, False)}
+        """Which parameters decay, and which do not."""
 
     def _laid_out(self, moments: list[Any]) -> list[Tensor]:
         """Keras' own moments, lying in memory as the parameters do: the fused step goes through both at once."""
@@ -187,12 +190,11 @@ class _TorchLearner(Learner):
         step = float(optimizer.iterations.numpy())
         # PyTorch corrects the second moment before it adds ε; an ε that is larger by as much gives Keras' formula.
         epsilon = optimizer.epsilon / (1 - optimizer.beta_2**step) ** 0.5
-        for decays in (True, False):
-            chosen = [i for i, v in enumerate(self.variables) if optimizer._use_weight_decay(v) == decays]
+        for decays, chosen in self.groups.items():
             if not chosen:
                 continue
-            groups = (self.parameters, gradients, *self.moments)
-            tensors = [[_row_by_row(group[i]) for i in chosen] for group in groups]
+            kinds = (self.parameters, gradients, *self.moments)
+            tensors = [[_row_by_row(kind[i]) for i in chosen] for kind in kinds]
             torch._fused_adamw_(
                 *tensors,
                 [],

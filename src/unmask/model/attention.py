@@ -161,16 +161,16 @@ class MultiHeadAttention(Part):
             return self._asked_by_few(query_BLD, memory_BMD, allowed, training=training), None
         return self.attend(query_BLD, self.project(memory_BMD), allowed, with_weights=with_weights, training=training)
 
-    def is_for_few(self, n_queries: int) -> bool:
-        """Whether so many queries a text are too few to compute keys and values for, in self-attention."""
-        return n_queries * self.n_heads * 4 <= self.n_heads * self.d_head
+    def is_for_few(self, n_queries: int | Tensor) -> bool:
+        """Whether so many queries a text are too few to compute keys and values for; a number not known yet is not."""
+        return isinstance(n_queries, int) and n_queries * 4 <= self.d_head
 
     def _asked_by_few(
         self, query_BLD: Tensor, memory_BMD: Tensor, allowed: Tensor | None, *, training: bool | None
     ) -> Tensor:
         by_heads = (-1, self.n_heads, self.d_head)
-        key_DHK, value_DHK = (ops.reshape(part.kernel, by_heads) for part in (self.key, self.value))
-        value_bias_HK = ops.reshape(self.value.bias, by_heads[1:])
+        parts = (ops.convert_to_tensor(x) for x in (self.key.kernel, self.value.kernel, self.value.bias))
+        key_DHK, value_DHK, (value_bias_HK,) = (reshape(part, by_heads) for part in parts)
         query_BLHK, dropout = self._heads(self.query(query_BLD)), self._dropout(training)
         output_BLHK = few_ask(query_BLHK, memory_BMD, key_DHK, value_DHK, value_bias_HK, allowed, dropout=dropout)
         return self.out(reshape(output_BLHK, query_BLD.shape))

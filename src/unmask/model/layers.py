@@ -107,7 +107,8 @@ class EncoderLayer(Part):
         x, read_BLD = hidden_BLD, self.around_attention.before(hidden_BLD)
         query_BLD, memory_BMD = read_BLD, None
         if only_BP is not None:
-            x, query_BLD, memory_BMD = take_positions(x, only_BP), take_positions(read_BLD, only_BP), read_BLD
+            x, memory_BMD = take_positions(x, only_BP), read_BLD
+            query_BLD = x if read_BLD is hidden_BLD else take_positions(read_BLD, only_BP)
             allowed = take_queries(allowed, only_BP)
         attended, weights_BHLL = self.attention(
             query_BLD, memory_BMD, allowed=allowed, with_weights=with_weights, training=training

@@ -43,7 +43,7 @@ class Unpadded:
 
     def row_of(self, x_BL: Tensor) -> Tensor:
         """The numbers of all tokens, x_1N."""
-        return ops.take(reshape(x_BL, (1, -1)), ops.convert_to_tensor(self.tokens_N), axis=1)
+        return out_of_slots(reshape(x_BL, (-1,)), ops.convert_to_tensor(self.tokens_N))[None]
 
     def wanted(self) -> Tensor | None:
         """Where the tokens that are wanted lie, places_1N; None if all are."""
