@@ -144,8 +144,11 @@ def test_what_padding_becomes_is_computed_if_somebody_asks():
     assert unpadded(attend, np.asarray([[1], [2]]), width=WIDTH) is None
 
 
-def test_padding_becomes_zeros():
-    model = made("bert", "encoder")
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_padding_becomes_zeros(norm):
+    model = made("roberta", "encoder", norm=norm, pad_id=0)
+    for variable in model.trainable_variables:  # else the bias of a LayerNorm is 0, whatever it is applied to
+        variable.assign(numbers(*variable.shape, seed=3))
     hidden = ops.convert_to_numpy(model(texts(0), attend_BL=ATTEND))
     assert (hidden[~(np.arange(16) < np.maximum(LENGTHS, 1)[:, None])] == 0).all()
     assert (np.abs(hidden[ATTEND]).max(axis=-1) > 0).all()

@@ -91,7 +91,7 @@ class Encoder(keras.layers.Layer):
         weights, last = [], self.stack[-1]
         for layer in self.stack:
             if layer is last and isinstance(allowed, Unpadded) and only_BP is not None:
-                if layer.attention.is_for_few(only_BP.shape[1]):
+                if layer.attention.is_for_few(only_BP.shape[1]):  # they ask rectangles: padding costs little then
                     hidden_BLD, allowed = allowed.padded(hidden_BLD), allowed_to_attend(allowed.attend_BL)
                 else:
                     only_BP = allowed.wanted()
@@ -104,8 +104,8 @@ class Encoder(keras.layers.Layer):
                 training=training,
             )
             weights.append(weights_BHLL)
-        if isinstance(allowed, Unpadded):
-            hidden_BLD = allowed.padded(hidden_BLD) if only_BP is None else allowed.in_order(hidden_BLD)
         if self.norm is not None:
             hidden_BLD = self.norm(hidden_BLD)
+        if isinstance(allowed, Unpadded):
+            hidden_BLD = allowed.padded(hidden_BLD) if only_BP is None else allowed.in_order(hidden_BLD)
         return hidden_BLD, weights if with_weights else []
