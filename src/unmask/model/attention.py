@@ -170,10 +170,10 @@ class MultiHeadAttention(Part):
     ) -> Tensor:
         by_heads = (-1, self.n_heads, self.d_head)
         parts = (ops.convert_to_tensor(x) for x in (self.key.kernel, self.value.kernel, self.value.bias))
-        key_DHK, value_DHK, (value_bias_HK,) = (reshape(part, by_heads) for part in parts)
+        key_DHK, value_DHK, value_bias_1HK = (reshape(part, by_heads) for part in parts)
         query_BLHK, dropout = self._heads(self.query(query_BLD)), self._dropout(training)
-        output_BLHK = few_ask(query_BLHK, memory_BMD, key_DHK, value_DHK, value_bias_HK, allowed, dropout=dropout)
-        return self.out(reshape(output_BLHK, query_BLD.shape))
+        output_BLHK = few_ask(query_BLHK, memory_BMD, key_DHK, value_DHK, value_bias_1HK[0], allowed, dropout=dropout)
+        return self.out(reshape(output_BLHK, ops.shape(query_BLD)))
 
     def _dropout(self, training: bool | None) -> Dropout | None:
         return self.weight_dropout if training and self.weight_dropout.rate > 0 else None
