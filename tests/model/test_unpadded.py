@@ -66,6 +66,11 @@ def n_slots(row):
     return sum(block.n_texts * block.n_memory for block in row.blocks)
 
 
+def is_rounded(n_tokens, n_computed):
+    """Up to 3 % more are computed, so that oneDNN's programs serve again."""
+    return n_tokens <= n_computed <= max(n_tokens, n_tokens * 33 / 32)
+
+
 HEADS = ("encoder", "pooler", "mlm", "mlm at some", "nsp", "mlm+nsp", "classify", "tag", "read", "choose")
 
 
@@ -102,7 +107,7 @@ def test_texts_of_one_length_in_a_wider_array():
     model = made("roberta", "tag")
     attend = np.broadcast_to(np.arange(16) < 5, (3, 16))
     ids = texts(model.config.pad_id, attend)
-    assert len(unpadded(attend, None, width=WIDTH).tokens_N) == 15
+    assert len(unpadded(attend, width=WIDTH).tokens_N) == 15
     wide, narrow = (ops.convert_to_numpy(model(ids[:, :end], attend_BL=attend[:, :end])) for end in (16, 5))
     np.testing.assert_allclose(wide[:, :5], narrow, atol=1e-5)
     assert (wide[:, 5:] == wide[0, 5]).all()
@@ -113,8 +118,8 @@ def test_texts_of_one_length_in_a_wider_array():
 def test_in_a_row_and_back(lengths):
     attend = np.arange(31) < np.asarray(lengths)[:, None]
     ids = np.where(attend, np.random.default_rng(0).integers(1, 99, attend.shape), 0).astype(np.float32)
-    row = unpadded(attend, None, width=WIDTH)
-    assert len(row.tokens_N) == sum(max(1, length) for length in lengths)
+    row = unpadded(attend, width=WIDTH)
+    assert is_rounded(sum(max(1, length) for length in lengths), len(row.tokens_N))
     back = ops.convert_to_numpy(row.padded(ops.expand_dims(row.row_of(ops.convert_to_tensor(ids)), -1)))[..., 0]
     np.testing.assert_array_equal(back, ids)
 
@@ -122,20 +127,72 @@ def test_in_a_row_and_back(lengths):
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=12))
 def test_in_blocks_and_back(lengths):
-    row = unpadded(np.arange(31) < np.asarray(lengths)[:, None], None, width=WIDTH)
+    row = unpadded(np.arange(31) < np.asarray(lengths)[:, None], width=WIDTH)
     x_1ND = ops.convert_to_tensor(numbers(1, len(row.tokens_N), 2, seed=0))
-    in_blocks = row.in_blocks(x_1ND)
+    in_blocks = row.asked(x_1ND)
     assert in_blocks.shape[1] == n_slots(row)
-    np.testing.assert_array_equal(*map(ops.convert_to_numpy, (row.out_of_blocks(in_blocks), x_1ND)))
+    np.testing.assert_array_equal(*map(ops.convert_to_numpy, (row.answered(in_blocks), x_1ND)))
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(st.booleans(), max_size=30), min_size=1, max_size=12))
+def test_wanted_tokens_ask_and_are_answered(texts_wanted):
+    lengths, wanted = [len(text) for text in texts_wanted], np.zeros((len(texts_wanted), 31), bool)
+    for wanted_L, text in zip(wanted, texts_wanted, strict=True):
+        wanted_L[: len(text)] = text
+    row = unpadded(np.arange(31) < np.asarray(lengths)[:, None], None, wanted, width=WIDTH)
+    places_N = row.wanted.places_N
+    assert is_rounded(wanted.sum(), len(places_N))
+    asking, x_1ND = row.asked_by_wanted(), numbers(1, len(row.tokens_N), 2, seed=0)
+    at_1PD = x_1ND[:, places_N]
+    in_blocks = asking.asking(ops.convert_to_tensor(at_1PD))
+    assert in_blocks.shape[1] == sum(block.n_texts * block.n_queries for block in asking.blocks)
+    np.testing.assert_array_equal(ops.convert_to_numpy(asking.answered(in_blocks)), at_1PD)
+    at_1PD, x_1ND = map(ops.convert_to_tensor, (at_1PD, x_1ND))
+    back, whole = (ops.convert_to_numpy(x) for x in (row.wanted_again(at_1PD), row.padded(x_1ND)))
+    np.testing.assert_array_equal(back[wanted], whole[wanted])
+    assert (back != 0).any(axis=-1).sum() == len(places_N)
+
+
+def test_many_lengths_are_rounded_to_few(monkeypatch):
+    monkeypatch.setattr(unpadding, "_BLOCK_COSTS", 1_000_000)
+    rng = np.random.default_rng(0)
+    counts = set()
+    for _ in range(200):
+        attend = np.arange(60) < rng.integers(2, 60, 32)[:, None]
+        row = unpadded(attend, None, attend & (rng.random(attend.shape) < 0.6), width=WIDTH)
+        counts.add((len(row.tokens_N) % 16, len(row.wanted.places_N) % 8))
+    assert counts == {(0, 0)}
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_tags_of_wanted_tokens_alone(family, monkeypatch):
+    model = made(family, "tag")
+    wanted = ATTEND & (np.random.default_rng(1).random(ATTEND.shape) < 0.5)
+    wanted[2] = False  # a text of which nobody wants anything
+    inputs = {"ids_BL": texts(model.config.pad_id), "attend_BL": ATTEND, "wanted_BL": wanted}
+
+    def loss():
+        return ops.sum(ops.sin(at_tokens(outputs(model, **inputs)[0], wanted) * 3))
+
+    found, (value, gradients) = outputs(model, **inputs), backend.loss_and_gradients(model, loss)
+    monkeypatch.setattr(unpadding, "leaves_padding_out", lambda: False)
+    expected, (expected_value, expected_gradients) = outputs(model, **inputs), backend.loss_and_gradients(model, loss)
+    one, other = (ops.convert_to_numpy(at_tokens(x[0], wanted)) for x in (found, expected))
+    np.testing.assert_allclose(one, other, atol=2e-5)
+    assert not np.allclose(*(ops.convert_to_numpy(at_tokens(x[0], ATTEND)) for x in (found, expected)), atol=1e-3)
+    assert value == pytest.approx(expected_value, rel=1e-4)
+    for path, gradient in gradients.items():
+        np.testing.assert_allclose(gradient, expected_gradients[path], rtol=1e-5, atol=2e-4, err_msg=path)
 
 
 def test_a_batch_without_padding_is_left_as_it_is():
-    assert unpadded(np.ones((3, 7), bool), None, width=WIDTH) is None
+    assert unpadded(np.ones((3, 7), bool), width=WIDTH) is None
 
 
 @pytest.mark.parametrize("attend", [[[0, 1, 1], [1, 1, 1]], [[1, 0, 1], [1, 0, 0]]], ids=["before", "between"])
 def test_padding_elsewhere_is_computed_as_it_was(attend):
-    assert unpadded(np.asarray(attend, bool), None, width=WIDTH) is None
+    assert unpadded(np.asarray(attend, bool), width=WIDTH) is None
 
 
 def test_what_padding_becomes_is_computed_if_somebody_asks():
@@ -159,8 +216,9 @@ def numbers(*shape, seed):
 
 
 def test_dropout_drops_weights_and_scales_up_the_others():
-    row = unpadded(ATTEND, None, width=WIDTH)
-    query, key, value = (ops.convert_to_tensor(numbers(1, len(row.tokens_N), 3, 4, seed=i)) for i in range(3))
+    row = unpadded(ATTEND, width=WIDTH)
+    in_a_row = (ops.convert_to_tensor(numbers(1, len(row.tokens_N), 3, 4, seed=i)) for i in range(3))
+    query, key, value = map(row.asked, in_a_row)
     assert n_slots(row) > len(row.tokens_N)
     plain = ops.convert_to_numpy(unpadded_attention(query, key, value, row))
     dropout = Dropout(0.3, 7, name="dropout")
@@ -175,7 +233,7 @@ def test_dropout_of_all_blocks_at_once_is_that_of_each_by_itself(remembered, in_
     """Given the same numbers to keep: outputs and gradients of the fused function are those of the formula."""
     import unmask.backend.attention as fused_attention
 
-    row = unpadded(ATTEND, None, width=WIDTH)
+    row = unpadded(ATTEND, width=WIDTH)
     variables = [keras.Variable(numbers(1, n_slots(row), 3, 4, seed=i), name=f"x{i}") for i in range(3)]
     if not backend.fuses_dropout(variables[0].value):
         pytest.skip("only PyTorch's attention is fused with dropout here")

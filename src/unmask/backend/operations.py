@@ -53,6 +53,17 @@ def reshape(x: Tensor, shape: tuple[Any, ...]) -> Tensor:
     return x.reshape(shape) if current() == "torch" else ops.reshape(x, shape)
 
 
+def layer_norm(x: Tensor, gamma: Any, beta: Any, epsilon: float) -> Tensor:
+    """LayerNorm over the last axis, in float32; on PyTorch without Keras' look at every argument."""
+    from keras import ops
+
+    if current() != "torch":
+        return ops.layer_normalization(x, gamma, beta, -1, epsilon)
+    import torch
+
+    return torch.nn.functional.layer_norm(x.float(), x.shape[-1:], gamma.value, beta.value, epsilon)
+
+
 def dropout(x: Tensor, rate: float, seed_generator: Any) -> Tensor:
     """Sets a share of `rate` of the numbers to 0 and scales up the rest; the generator's state decides which."""
     import keras

@@ -25,20 +25,19 @@ def linear(x: Tensor, kernel: Tensor, bias: Tensor) -> Tensor:
     return ops.add(ops.matmul(x, kernel), bias)
 
 
-def linear_side_by_side(x: Tensor, kernels: list[Any], biases: list[Any]) -> list[Tensor]:
-    """`x @ kernel + bias` for each of them, as one matrix product, which is faster than one after another."""
+def linear_side_by_side(x: Tensor, kernels: list[Any], biases: list[Any]) -> Tensor:
+    """`x @ kernel + bias` for each of them, side by side: one matrix product is faster than one after another."""
     from keras import ops
 
     if current() != "torch":
-        y = linear(x, ops.concatenate(kernels, axis=1), ops.concatenate(biases, axis=0))
-        return list(ops.split(y, len(kernels), axis=-1))
+        return linear(x, ops.concatenate(kernels, axis=1), ops.concatenate(biases, axis=0))
     import torch
 
     kernels, biases = [[getattr(part, "value", part) for part in group] for group in (kernels, biases)]
     # Those from files lie output by output: put together so, neither they nor their gradients are turned around.
     by_outputs = all(kernel.T.is_contiguous() for kernel in kernels)
     weight_NK = torch.cat([kernel.T for kernel in kernels]) if by_outputs else torch.cat(kernels, dim=1).T
-    return list(_torch_linear(x, weight_NK, torch.cat(biases)).chunk(len(kernels), dim=-1))
+    return _torch_linear(x, weight_NK, torch.cat(biases))
 
 
 def _torch_linear(x: Tensor, weight_NK: Tensor, bias_N: Tensor | None) -> Tensor:

@@ -37,17 +37,22 @@ class KerasEngine:
         self._logits = backend.compiled(model, self._compute)
         self._embeddings = backend.compiled(model, self._compute_embeddings)
 
-    def _compute(self, ids_BL: Tensor, segments_BL: Tensor, attend_BL: Tensor) -> Tensor:
+    def _compute(
+        self, ids_BL: Tensor, segments_BL: Tensor, attend_BL: Tensor, wanted_BL: Tensor | None = None
+    ) -> Tensor:
         from keras import ops  # noqa: PLC0415  (after the backend is chosen)
 
         segments = segments_BL if self.model.config.n_segments > 1 else None
-        logits: Any = self.model(ids_BL, segments, attend_BL=attend_BL, training=False)
+        logits: Any = self.model(ids_BL, segments, attend_BL=attend_BL, wanted_BL=wanted_BL, training=False)
         if self.model.head_name == "read":
             logits = ops.stack(logits, axis=-1)
         return ops.cast(logits, "float32")
 
-    def _compute_embeddings(self, ids_BL: Tensor, segments_BL: Tensor, attend_BL: Tensor) -> Tensor:
+    def _compute_embeddings(
+        self, ids_BL: Tensor, segments_BL: Tensor, attend_BL: Tensor, wanted_BL: Tensor | None = None
+    ) -> Tensor:
         """The first token's hidden state, and the mean of all, side by side."""
+        del wanted_BL
         from keras import ops  # noqa: PLC0415
 
         segments = segments_BL if self.model.config.n_segments > 1 else None
@@ -58,7 +63,7 @@ class KerasEngine:
         return ops.stack([hidden_BLD[:, 0], mean_BD], axis=1)
 
     def logits(self, units: Sequence[Unit], done: Callable[[int], None] | None = None) -> list[np.ndarray]:
-        """For each unit what the head gives, without padding; see `Task.answers`.
+        """For each unit what the head gives, without padding; see `Task.answers`. Unwanted tokens get what they get.
 
         Args:
             units: in any order; they are computed by length, since padding is waste.
@@ -89,7 +94,8 @@ class KerasEngine:
         found: list[Any] = [None] * len(units)
         for chosen in of_like_length(units, _TOKENS_AT_ONCE):
             arrays = shape.arrays([units[i] for i in chosen])
-            numbers = ops.convert_to_numpy(compute(arrays["ids_BL"], arrays["segments_BL"], arrays["attend_BL"]))
+            inputs = [arrays[name] for name in ("ids_BL", "segments_BL", "attend_BL", "wanted_BL") if name in arrays]
+            numbers = ops.convert_to_numpy(compute(*inputs))
             for row, i in enumerate(chosen):
                 found[i] = numbers[row]
             if done is not None:

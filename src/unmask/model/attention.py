@@ -73,23 +73,16 @@ def scaled_dot_product_attention(
 
 
 def unpadded_attention(
-    query_1NHK: Tensor, key_1NHK: Tensor, value_1NHK: Tensor, texts: Unpadded, *, dropout: Dropout | None = None
+    query_1MHK: Tensor, key_1MHK: Tensor, value_1MHK: Tensor, texts: Unpadded, *, dropout: Dropout | None = None
 ) -> Tensor:
-    """The same for texts of several lengths in one row, which do not see each other."""
-    key_1MHK, value_1MHK = texts.in_blocks(key_1NHK), texts.in_blocks(value_1NHK)
-    query_1MHK = query_1NHK if texts.wanted_ask else texts.in_blocks(query_1NHK)
-    output_1MHK = _attention_of_blocks(query_1MHK, key_1MHK, value_1MHK, texts, dropout)
-    return output_1MHK if texts.wanted_ask else texts.out_of_blocks(output_1MHK)
-
-
-def _attention_of_blocks(
-    query_1MHK: Tensor, key_1MHK: Tensor, value_1MHK: Tensor, texts: Unpadded, dropout: Dropout | None
-) -> Tensor:
+    """The same for texts of several lengths in blocks, which do not see each other; gives output_1NHK, in one row."""
     if dropout is not None and fuses_dropout(query_1MHK):
         how = dropout.rate, dropout.seed_generator
-        return fused_attention_of_blocks(query_1MHK, key_1MHK, value_1MHK, texts.blocks, how)
-    attention = partial(scaled_dot_product_attention, dropout=dropout)
-    return texts.attend(attention, query_1MHK, key_1MHK, value_1MHK)
+        output_1MHK = fused_attention_of_blocks(query_1MHK, key_1MHK, value_1MHK, texts.blocks, how)
+    else:
+        attention = partial(scaled_dot_product_attention, dropout=dropout)
+        output_1MHK = texts.attend(attention, query_1MHK, key_1MHK, value_1MHK)
+    return texts.answered(output_1MHK)
 
 
 def masked_softmax(scores_BHLM: Tensor, allowed: Tensor | None) -> Tensor:
@@ -153,13 +146,12 @@ class MultiHeadAttention(Part):
     ) -> tuple[Tensor, Tensor | None]:
         """Attends from each query to the memory, which is the queries themselves in self-attention."""
         if memory_BMD is None:
-            query_BLHK, key_BMHK, value_BMHK = self._projected(query_BLD, (self.query, self.key, self.value))
-            return self._attended(
-                query_BLHK, (key_BMHK, value_BMHK), allowed, with_weights=with_weights, training=training
-            )
+            query, key, value = self._projected(query_BLD, (self.query, self.key, self.value), allowed)
+            return self._attended(query, (key, value), allowed, with_weights=with_weights, training=training)
         if not with_weights and not isinstance(allowed, Unpadded) and self.is_for_few(ops.shape(query_BLD)[1]):
             return self._asked_by_few(query_BLD, memory_BMD, allowed, training=training), None
-        return self.attend(query_BLD, self.project(memory_BMD), allowed, with_weights=with_weights, training=training)
+        keys_values = self.project(memory_BMD, allowed)
+        return self.attend(query_BLD, keys_values, allowed, with_weights=with_weights, training=training)
 
     def is_for_few(self, n_queries: int | Tensor) -> bool:
         """Whether so many queries a text are too few to compute keys and values for; a number not known yet is not."""
@@ -178,15 +170,22 @@ class MultiHeadAttention(Part):
     def _dropout(self, training: bool | None) -> Dropout | None:
         return self.weight_dropout if training and self.weight_dropout.rate > 0 else None
 
-    def project(self, memory_BMD: Tensor) -> KeysValues:
+    def project(self, memory_BMD: Tensor, allowed: Tensor | Unpadded | None = None) -> KeysValues:
         """K = X W_K and V = X W_V, split into heads."""
-        key_BMHK, value_BMHK = self._projected(memory_BMD, (self.key, self.value))
+        key_BMHK, value_BMHK = self._projected(memory_BMD, (self.key, self.value), allowed)
         return key_BMHK, value_BMHK
 
-    def _projected(self, x_BLD: Tensor, projections: tuple[Linear, ...]) -> list[Tensor]:
-        """Several projections of one input, split into heads."""
+    def _projected(
+        self, x_BLD: Tensor, projections: tuple[Linear, ...], allowed: Tensor | Unpadded | None
+    ) -> list[Tensor]:
+        """Several projections of one input, split into heads; those of a row of texts in blocks."""
         kernels, biases = [part.kernel for part in projections], [part.bias for part in projections]
-        return list(map(self._heads, linear_side_by_side(x_BLD, kernels, biases)))
+        together_BLE = linear_side_by_side(x_BLD, kernels, biases)
+        if isinstance(allowed, Unpadded):
+            together_BLE = allowed.asked(together_BLE)
+        batch, length = ops.shape(together_BLE)[:2]
+        of_each = reshape(together_BLE, (batch, length, len(projections), self.n_heads, self.d_head))
+        return [of_each[:, :, i] for i in range(len(projections))]
 
     def attend(
         self,
@@ -198,7 +197,10 @@ class MultiHeadAttention(Part):
         training: bool | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Attention over keys and values that are projected already, as they are in a cache."""
-        query_BLHK = self._heads(self.query(query_BLD))
+        projected_BLD = self.query(query_BLD)
+        if isinstance(allowed, Unpadded):
+            projected_BLD = allowed.asking(projected_BLD)
+        query_BLHK = self._heads(projected_BLD)
         return self._attended(query_BLHK, keys_values, allowed, with_weights=with_weights, training=training)
 
     def _attended(

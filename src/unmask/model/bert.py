@@ -55,21 +55,20 @@ class Bert(keras.Model):
         attend_BL: Tensor | None = None,
         documents_BL: Tensor | None = None,
         predict_BP: Tensor | None = None,
+        wanted_BL: Tensor | None = None,
         training: bool | None = None,
     ) -> Any:
         """Checks what came, then computes; see `call`."""
         ids, segments = as_array(ids_BL, "Token ids"), as_array(segments_BL, "Segments")
         attend, documents = as_array(attend_BL, "Attend"), as_array(documents_BL, "Documents")
-        predict = as_array(predict_BP, "Positions to predict")
+        predict, wanted = as_array(predict_BP, "Positions to predict"), as_array(wanted_BL, "Wanted")
         choices = self.head_name == "choose"
-        check_tokens(
-            self.config, ids, choices=choices, segments=segments, attend=attend, documents=documents, predict=predict
-        )
+        masks = {"attend": attend, "documents": documents, "wanted": wanted}
+        check_tokens(self.config, ids, choices=choices, segments=segments, predict=predict, **masks)
         if choices and documents is not None:
             raise UserError("The choices of a question are not packed; leave documents_BL out.")
-        return super().__call__(
-            ids, segments, attend_BL=attend, documents_BL=documents, predict_BP=predict, training=training
-        )
+        inputs = {"attend_BL": attend, "documents_BL": documents, "predict_BP": predict, "wanted_BL": wanted}
+        return super().__call__(ids, segments, **inputs, training=training)
 
     def call(
         self,
@@ -78,6 +77,7 @@ class Bert(keras.Model):
         attend_BL: Tensor | None = None,
         documents_BL: Tensor | None = None,
         predict_BP: Tensor | None = None,
+        wanted_BL: Tensor | None = None,
         training: bool | None = None,
     ) -> Any:
         """What the head makes of the encoder's hidden states.
@@ -88,6 +88,7 @@ class Bert(keras.Model):
             attend_BL: True for tokens, False for padding; if not given, whatever is not `pad_id`.
             documents_BL: documents packed into one row stay apart and each starts at its first position.
             predict_BP: the masked language model is evaluated at these positions only.
+            wanted_BL: True for the tokens to tag; the logits of others mean nothing, and may not be computed.
             training: whether dropout is on.
 
         Returns:
@@ -104,6 +105,7 @@ class Bert(keras.Model):
             attend_BL=attend_BL,
             documents_BL=documents_BL,
             only_BP=self._wanted(predict_BP, ids_BL),
+            wanted_BL=wanted_BL if self.head_name == "tag" else None,
             training=training,
         )
         if self.head is None:

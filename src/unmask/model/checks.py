@@ -34,14 +34,16 @@ def check_tokens(
     segments: Tensor | None = None,
     attend: Tensor | None = None,
     documents: Tensor | None = None,
+    wanted: Tensor | None = None,
     predict: Tensor | None = None,
 ) -> None:
     """Raises a UserError for shapes that do not fit, and for ids and lengths that the model has no rows for."""
     shape: Shape = tuple(ids.shape)
     if len(shape) != (3 if choices else 2):
-        wanted = "(batch, choices, length)" if choices else "(batch, length)"
-        raise UserError(f"Token ids must have the shape {wanted}, but came with {shape}.")
-    for what, other in (("segments", segments), ("attend", attend), ("documents", documents)):
+        right = "(batch, choices, length)" if choices else "(batch, length)"
+        raise UserError(f"Token ids must have the shape {right}, but came with {shape}.")
+    masks = {"segments": segments, "attend": attend, "documents": documents, "wanted": wanted}
+    for what, other in masks.items():
         if other is not None and not _same(tuple(other.shape), shape):
             raise UserError(f"{what} must have the shape of the token ids, {shape}, but has {tuple(other.shape)}.")
     _check_length(config, shape[-1], documents)

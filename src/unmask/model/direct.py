@@ -57,6 +57,10 @@ class LayerNorm(Direct, keras.layers.LayerNormalization):
         """Makes the variables."""
         super().build((None, self.width))
 
+    def call(self, x: Tensor) -> Tensor:
+        """Normalizes, in float32 whatever the precision."""
+        return ops.cast(backend.layer_norm(x, self.gamma, self.beta, self.epsilon), self.compute_dtype)
+
 
 class Dropout(Direct, keras.layers.Dropout):
     """Dropout with a seed of its own, whose state is among the model's variables."""

@@ -49,6 +49,7 @@ class Encoder(keras.layers.Layer):
         attend_BL: Tensor | None = None,
         documents_BL: Tensor | None = None,
         only_BP: Tensor | None = None,
+        wanted_BL: Tensor | None = None,
         with_weights: bool = False,
         training: bool | None = None,
     ) -> tuple[Tensor, list[Tensor]]:
@@ -62,6 +63,7 @@ class Encoder(keras.layers.Layer):
             attend_BL: True for tokens, False for padding; if not given, whatever is not `pad_id`.
             documents_BL: documents packed into one row stay apart and each starts at its first position.
             only_BP: the positions whose hidden states are wanted; the last layer computes no others.
+            wanted_BL: True for tokens whose hidden states are wanted; those of others mean nothing, as at padding.
             with_weights: whether the attention weights are wanted.
             training: whether dropout is on.
         """
@@ -72,7 +74,7 @@ class Encoder(keras.layers.Layer):
         positions_BL = self.embeddings.positions_of(ids_BL, documents_BL)
         in_a_row = None
         if documents_BL is None and not with_weights:
-            in_a_row = unpadded(attend_BL, only_BP, width=self.config.d_model)
+            in_a_row = unpadded(attend_BL, only_BP, wanted_BL, width=self.config.d_model)
         if in_a_row is not None:
             ids_BL, positions_BL = in_a_row.row_of(ids_BL), in_a_row.row_of(positions_BL)
             segments_BL = None if segments_BL is None else in_a_row.row_of(segments_BL)
@@ -90,11 +92,11 @@ class Encoder(keras.layers.Layer):
     ) -> tuple[Tensor, list[Tensor]]:
         weights, last = [], self.stack[-1]
         for layer in self.stack:
-            if layer is last and isinstance(allowed, Unpadded) and only_BP is not None:
-                if layer.attention.is_for_few(only_BP.shape[1]):  # they ask rectangles: padding costs little then
+            if layer is last and isinstance(allowed, Unpadded) and allowed.wanted is not None:
+                if only_BP is None or not layer.attention.is_for_few(only_BP.shape[1]):
+                    only_BP = ops.convert_to_tensor(allowed.wanted.places_N[None])
+                else:  # they ask rectangles: padding costs little then
                     hidden_BLD, allowed = allowed.padded(hidden_BLD), allowed_to_attend(allowed.attend_BL)
-                else:
-                    only_BP = allowed.wanted()
             run = recomputed(layer, layer.dropouts) if self.checkpointing and training else layer
             hidden_BLD, weights_BHLL = run(
                 hidden_BLD,
@@ -107,5 +109,5 @@ class Encoder(keras.layers.Layer):
         if self.norm is not None:
             hidden_BLD = self.norm(hidden_BLD)
         if isinstance(allowed, Unpadded):
-            hidden_BLD = allowed.padded(hidden_BLD) if only_BP is None else allowed.in_order(hidden_BLD)
+            hidden_BLD = allowed.padded(hidden_BLD) if only_BP is None else allowed.wanted_again(hidden_BLD)
         return hidden_BLD, weights if with_weights else []

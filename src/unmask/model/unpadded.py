@@ -33,45 +33,39 @@ class Unpadded:
     order_B: np.ndarray
     """The texts in the order in which they lie, in the row and in the blocks."""
     tokens_N: np.ndarray
-    """Which token of the batch, counted with all padding, lies where in the row."""
+    """Which token of the batch, counted with all padding, lies where in the row; see `_rounded_up`."""
     slot_of_N: np.ndarray
     """The slot that each token of the row has in the blocks; all other slots are padding."""
-    only_BP: np.ndarray | None
-    """The positions that are wanted of each text, None: all."""
-    wanted_ask: bool = False
-    """Whether the queries are the wanted tokens, which lie in blocks already."""
+    wanted: "Wanted | None"
+    """The tokens whose hidden states are wanted, None: all."""
+    asking_slot_of_N: np.ndarray
+    """The slot that each token that asks has in the blocks of queries."""
 
     def row_of(self, x_BL: Tensor) -> Tensor:
         """The numbers of all tokens, x_1N."""
         return out_of_slots(reshape(x_BL, (-1,)), ops.convert_to_tensor(self.tokens_N))[None]
 
-    def wanted(self) -> Tensor | None:
-        """Where the tokens that are wanted lie, places_1N; None if all are."""
-        if self.only_BP is None:
-            return None
-        place_of = np.zeros(self.attend_BL.size, np.int64)
-        place_of[self.tokens_N] = np.arange(len(self.tokens_N))
-        places_BP = np.take_along_axis(place_of.reshape(self.attend_BL.shape), self.only_BP, axis=1)
-        return ops.convert_to_tensor(places_BP[self.order_B].reshape(1, -1))
-
     def asked_by_wanted(self) -> "Unpadded":
         """The same for attention in which only the tokens that are wanted ask."""
-        assert self.only_BP is not None
-        n_queries = self.only_BP.shape[1]
-        return replace(self, blocks=[replace(block, n_queries=n_queries) for block in self.blocks], wanted_ask=True)
+        assert self.wanted is not None
+        sizes = zip(self.blocks, self.wanted.n_queries, strict=True)
+        blocks = [replace(block, n_queries=n_queries) for block, n_queries in sizes]
+        return replace(self, blocks=blocks, asking_slot_of_N=self.wanted.slot_of_N)
 
-    def in_blocks(self, x_1NX: Tensor) -> Tensor:
-        """x_1MX, text by text in blocks, with zeros for padding."""
-        n_slots = sum(block.n_texts * block.n_memory for block in self.blocks)
-        if n_slots == len(self.slot_of_N):
-            return x_1NX
-        return into_slots(x_1NX[0], ops.convert_to_tensor(self.slot_of_N), n_slots)[None]
+    def asking(self, x_1NX: Tensor) -> Tensor:
+        """The tokens that ask, text by text in blocks, with zeros for padding."""
+        n_slots = sum(block.n_texts * block.n_queries for block in self.blocks)
+        return _into(x_1NX, self.asking_slot_of_N, n_slots)
 
-    def out_of_blocks(self, x_1MX: Tensor) -> Tensor:
-        """x_1NX, without padding again."""
-        if x_1MX.shape[1] == len(self.slot_of_N):
+    def asked(self, x_1NX: Tensor) -> Tensor:
+        """All tokens, text by text in blocks, with zeros for padding."""
+        return _into(x_1NX, self.slot_of_N, sum(block.n_texts * block.n_memory for block in self.blocks))
+
+    def answered(self, x_1MX: Tensor) -> Tensor:
+        """The tokens that asked, without padding again."""
+        if x_1MX.shape[1] == len(self.asking_slot_of_N):
             return x_1MX
-        return out_of_slots(x_1MX[0], ops.convert_to_tensor(self.slot_of_N))[None]
+        return out_of_slots(x_1MX[0], ops.convert_to_tensor(self.asking_slot_of_N))[None]
 
     def attend(self, attention: Attention, query_1MHK: Tensor, key_1MHK: Tensor, value_1MHK: Tensor) -> Tensor:
         """What attention gives for all queries, output_1MHK, one block after another."""
@@ -95,25 +89,53 @@ class Unpadded:
 
     def padded(self, x_1ND: Tensor) -> Tensor:
         """One text a row again, x_BLD, with zeros for padding."""
-        x_MD = into_slots(x_1ND[0], ops.convert_to_tensor(self.tokens_N), self.attend_BL.size)
+        return self._spread(x_1ND, self.tokens_N)
+
+    def wanted_again(self, x_1PD: Tensor) -> Tensor:
+        """What was computed of the wanted tokens alone, x_BPD at given positions or x_BLD with zeros at others."""
+        assert self.wanted is not None
+        if self.wanted.n_positions is None:
+            return self._spread(x_1PD, self.tokens_N[self.wanted.places_N])
+        rows_B = ops.convert_to_tensor(np.argsort(self.order_B))
+        return ops.take(reshape(x_1PD, (-1, self.wanted.n_positions, x_1PD.shape[-1])), rows_B, axis=0)
+
+    def _spread(self, x_1ND: Tensor, tokens_N: np.ndarray) -> Tensor:
+        x_MD = into_slots(x_1ND[0], ops.convert_to_tensor(tokens_N), self.attend_BL.size)
         return reshape(x_MD, (*self.attend_BL.shape, x_1ND.shape[-1]))
 
-    def in_order(self, x_1PD: Tensor) -> Tensor:
-        """What was computed of the wanted tokens alone, one text a row, x_BPD."""
-        assert self.only_BP is not None
-        rows_B = ops.convert_to_tensor(np.argsort(self.order_B))
-        return ops.take(reshape(x_1PD, (*self.only_BP.shape, x_1PD.shape[-1])), rows_B, axis=0)
+
+@dataclass(frozen=True)
+class Wanted:
+    """Tokens of a row whose hidden states are wanted, while those of the others are only asked."""
+
+    places_N: np.ndarray
+    """Where they lie in the row."""
+    n_queries: list[int]
+    """Of each text, block by block."""
+    slot_of_N: np.ndarray
+    """The slot of each in blocks of so many queries."""
+    n_positions: int | None
+    """As many of each text, at given positions; None: some of them, wherever they are."""
 
 
-def unpadded(attend_BL: Tensor | None, only_BP: Tensor | None, *, width: int) -> Unpadded | None:
+def _into(x_1NX: Tensor, slot_of_N: np.ndarray, n_slots: int) -> Tensor:
+    if n_slots == len(slot_of_N):
+        return x_1NX
+    return into_slots(x_1NX[0], ops.convert_to_tensor(slot_of_N), n_slots)[None]
+
+
+def unpadded(
+    attend_BL: Tensor | None, only_BP: Tensor | None = None, wanted_BL: Tensor | None = None, *, width: int
+) -> Unpadded | None:
     """How to compute a batch without its padding; None where it has none, or where the backend would rather not.
 
     Args:
         attend_BL: True for tokens, False for padding.
         only_BP: the positions that are wanted, if not all.
+        wanted_BL: True for tokens that are wanted, if not all.
         width: of the hidden states.
     """
-    attend, only = on_host(attend_BL), on_host(only_BP)
+    attend, only, wanted = map(on_host, (attend_BL, only_BP, wanted_BL))
     if attend is None or not leaves_padding_out() or (only is None and only_BP is not None):
         return None
     attend = attend.astype(bool)
@@ -123,23 +145,57 @@ def unpadded(attend_BL: Tensor | None, only_BP: Tensor | None, *, width: int) ->
     lengths_B = np.maximum(lengths_B, 1)  # of an empty text, one token is computed and attends to nothing
     if lengths_B.sum() == attend.size or (only is not None and (only >= lengths_B[:, None]).any()):
         return None  # there is no padding, or somebody wants to see what it becomes
-    return _laid_out(attend, lengths_B, only, piece_costs=max(1, _BLOCK_COSTS // width))
+    row = _laid_out(attend, lengths_B, piece_costs=max(1, _BLOCK_COSTS // width))
+    if only is not None:
+        return replace(row, wanted=_at_positions(row, only))
+    return row if wanted is None else replace(row, wanted=_where(row, wanted.astype(bool)))
 
 
-def _laid_out(
-    attend_BL: np.ndarray, lengths_B: np.ndarray, only_BP: np.ndarray | None, *, piece_costs: int
-) -> Unpadded:
+def _laid_out(attend_BL: np.ndarray, lengths_B: np.ndarray, *, piece_costs: int) -> Unpadded:
     pieces = cut(lengths_B, piece_costs=piece_costs, squared=True)
-    length, blocks, tokens, slots = attend_BL.shape[1], [], [], []
-    n_slots = 0
+    blocks, tokens, are_tokens = [], [], []
     for rows in pieces:
         longest = int(lengths_B[rows].max())
         allowed_BL = attend_BL[rows, :longest]
         allowed = None if allowed_BL.all() else ops.convert_to_tensor(allowed_BL[:, None, None, :])
         blocks.append(Block(len(rows), longest, longest, allowed))
-        inside_BL = np.arange(longest) < lengths_B[rows][:, None]
-        tokens.append((rows[:, None] * length + np.arange(longest))[inside_BL])
-        slots.append(n_slots + np.flatnonzero(inside_BL))
-        n_slots += inside_BL.size
-    order_B, tokens_N, slot_of_N = map(np.concatenate, (pieces, tokens, slots))
-    return Unpadded(attend_BL, blocks, order_B, tokens_N, slot_of_N, only_BP)
+        tokens.append((rows[:, None] * attend_BL.shape[1] + np.arange(longest)).ravel())
+        are_tokens.append((np.arange(longest) < lengths_B[rows][:, None]).ravel())
+    order_B, tokens_M, is_token_M = map(np.concatenate, (pieces, tokens, are_tokens))
+    slot_of_N = np.flatnonzero(_rounded_up(is_token_M))
+    return Unpadded(attend_BL, blocks, order_B, tokens_M[slot_of_N], slot_of_N, None, slot_of_N)
+
+
+def _at_positions(row: Unpadded, only_BP: np.ndarray) -> Wanted:
+    place_of = np.zeros(row.attend_BL.size, np.int64)
+    place_of[row.tokens_N] = np.arange(len(row.tokens_N))
+    places_BP = np.take_along_axis(place_of.reshape(row.attend_BL.shape), only_BP, axis=1)[row.order_B]
+    n_positions = only_BP.shape[1]
+    return Wanted(places_BP.ravel(), [n_positions] * len(row.blocks), np.arange(places_BP.size), n_positions)
+
+
+def _where(row: Unpadded, wanted_BL: np.ndarray) -> Wanted:
+    is_wanted_N = _rounded_up((wanted_BL & row.attend_BL).ravel()[row.tokens_N])
+    asks_M = np.zeros(sum(block.n_texts * block.n_memory for block in row.blocks), bool)
+    asks_M[row.slot_of_N] = is_wanted_N
+    n_queries, slots, first, n_slots = [], [], 0, 0
+    for block in row.blocks:
+        last = first + block.n_texts * block.n_memory
+        asks_BL = asks_M[first:last].reshape(block.n_texts, block.n_memory)
+        n_queries.append(max(1, int(asks_BL.sum(axis=1).max())))
+        text_N, nth_N = np.nonzero(asks_BL)[0], (np.cumsum(asks_BL, axis=1) - 1)[asks_BL]
+        slots.append(n_slots + text_N * n_queries[-1] + nth_N)
+        first, n_slots = last, n_slots + block.n_texts * n_queries[-1]
+    return Wanted(np.flatnonzero(is_wanted_N), n_queries, np.concatenate(slots), None)
+
+
+def _rounded_up(chosen_N: np.ndarray) -> np.ndarray:
+    """The same with some more, here and there, so that their number is one of few.
+
+    oneDNN writes a program for every shape that it has not seen, which takes longer than 3 % more rows, or fewer.
+    """
+    n_chosen, others = int(chosen_N.sum()), np.flatnonzero(~chosen_N)
+    n_more = -n_chosen % (1 << max(0, n_chosen.bit_length() - 6))
+    if 0 < n_more <= len(others):
+        chosen_N[others[np.arange(n_more) * len(others) // n_more]] = True
+    return chosen_N

@@ -71,6 +71,11 @@ class TagUnit(Unit):
     spans: list[Span]
     """The words that each speaks for: the first and the end."""
 
+    @property
+    def wanted(self) -> list[int]:
+        """Those tokens; the others' tags nobody reads."""
+        return self.positions
+
 
 class Tag(Task[TaggedExample, TagAnswer]):
     """Named-entity recognition, and any labelling of words.

@@ -41,6 +41,11 @@ class Unit:
         """Tokens of its longest sequence."""
         return max(len(sequence.ids) for sequence in self.sequences)
 
+    @property
+    def wanted(self) -> list[int] | None:
+        """The tokens that the model is asked about one by one; None: about all, or about the whole."""
+        return None
+
 
 @dataclass(frozen=True)
 class Window:
@@ -79,7 +84,10 @@ class Shape:
         return min(self.limit, rounded) if self.fixed else unit.length
 
     def arrays(self, units: Listed[Unit]) -> dict[str, np.ndarray]:
-        """ids_BL, segments_BL and attend_BL (with choices ids_BNL …), and rows_B: 1 for a unit, 0 for an empty row."""
+        """ids_BL, segments_BL and attend_BL (with choices ids_BNL …), and rows_B: 1 for a unit, 0 for an empty row.
+
+        Where only some tokens are asked about, wanted_BL says which.
+        """
         size, length = len(units), max(map(self.length_of, units))
         n = max(len(unit.sequences) for unit in units) if self.several else 1
         if self.fixed:
@@ -92,6 +100,10 @@ class Shape:
                 ids[b, i, :end], segments[b, i, :end], attend[b, i, :end] = sequence.ids, sequence.segments, True
         found = {"ids_BL": ids, "segments_BL": segments, "attend_BL": attend}
         found = found if self.several else {name: array[:, 0] for name, array in found.items()}
+        if any(unit.wanted is not None for unit in units):
+            found["wanted_BL"] = np.zeros((size, length), bool)
+            for b, unit in enumerate(units):
+                found["wanted_BL"][b, unit.wanted] = True
         return {**found, "rows_B": (np.arange(size) < len(units)).astype(np.float32)}
 
     def targets(self, units: Listed[Unit], size: int, length: int) -> dict[str, np.ndarray]:

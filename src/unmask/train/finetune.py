@@ -176,7 +176,8 @@ class Tuner:
         from keras import ops  # noqa: PLC0415
 
         segments = arrays["segments_BL"] if self.model.config.n_segments > 1 else None
-        outputs = self.model(arrays["ids_BL"], segments, attend_BL=arrays["attend_BL"], training=True)
+        which = {"attend_BL": arrays["attend_BL"], "wanted_BL": arrays.get("wanted_BL")}
+        outputs = self.model(arrays["ids_BL"], segments, **which, training=True)
         total = ops.sum(loss_of(outputs, arrays) * arrays["weights"])
         return total * arrays["per_weight"], ops.stack([total])
 
