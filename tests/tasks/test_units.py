@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask import UserError
+from unmask.tasks.tag import TagUnit
 from unmask.tasks.units import Sequence, Shape, Unit, Window, of_like_length
 
 ids = st.lists(st.integers(1, 99), min_size=1, max_size=40)
@@ -46,6 +47,20 @@ def test_arrays_hold_every_choice(units, fixed):
         for i, sequence in enumerate(unit.sequences):
             assert arrays["ids_BL"][b, i][arrays["attend_BL"][b, i]].tolist() == sequence.ids
         assert not arrays["attend_BL"][b, len(unit.sequences) :].any()
+
+
+@given(single, st.booleans())
+def test_tokens_that_are_wanted(units, fixed):
+    assert "wanted_BL" not in Shape(7, 40, fixed=fixed).arrays(units)
+    of_tags = [
+        TagUnit(unit.example, unit.sequences, {}, list(range(0, unit.length, 2)), [(0, 1)] * -(-unit.length // 2))
+        for unit in units
+    ]
+    arrays = Shape(7, 40, fixed=fixed).arrays(of_tags)
+    assert arrays["wanted_BL"].shape == arrays["ids_BL"].shape
+    for unit, wanted in zip(of_tags, arrays["wanted_BL"], strict=False):
+        assert np.flatnonzero(wanted).tolist() == unit.positions
+    assert not arrays["wanted_BL"][len(of_tags) :].any()
 
 
 def test_targets_of_each_kind():

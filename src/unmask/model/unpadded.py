@@ -1,7 +1,8 @@
 """Texts of different lengths in one batch, without computing their padding.
 
 The tokens of all texts lie one after another in a single row; linear maps, LayerNorm and dropout know no texts and do
-not notice. Attention does: it takes texts of like length at a time, as rectangles, and padding is computed there alone.
+not notice. Attention does: it takes texts of like length at a time, as rectangles, and padding is computed there, and
+a little of it in the row (see `_rounded_up`).
 """
 
 from collections.abc import Callable
@@ -88,7 +89,7 @@ class Unpadded:
         return parts
 
     def padded(self, x_1ND: Tensor) -> Tensor:
-        """One text a row again, x_BLD, with zeros for padding."""
+        """One text a row again, x_BLD, with zeros where nothing was computed."""
         return self._spread(x_1ND, self.tokens_N)
 
     def wanted_again(self, x_1PD: Tensor) -> Tensor:
