@@ -1,4 +1,4 @@
-"""Pretraining, tokens a second: ours against `RobertaForMaskedLM` with its collator, in turns, in one process.
+"""Pretraining, tokens a second: ours against `RobertaForMaskedLM` with its collator, in turns.
 
 Both sides get the same blocks (full sentences of the Gutenberg books, special tokens included), the same configuration
 (dropout 0.1 everywhere, unless --dropout), the same number of tokens an update and of threads, AdamW and clipping, and
@@ -6,11 +6,11 @@ mask 15 % as they go: ours with `unmask.data.batches`, theirs with `DataCollator
 Ours computes the vocabulary, and the last layer, at masked positions only; theirs everywhere. Ours adds up an update's
 gradients in equal pieces of at most --piece-tokens, as `unmask pretrain` does by itself; theirs runs in the same,
 with the batch in one piece, and in smaller ones, of which its user would have to find the best (--their-piece-tokens).
-A turn is four updates; ours keeps freed memory during its turns as its loop does, and gives it back at their end, so
-that the other side has the C library as it is by itself.
+Each side lives in a process of its own, as at its users', and waits while another one has its turn of four updates:
+what one does with its memory is nothing to the others.
 
 The share of the machine's matrix-multiply speed counts the multiplications that each side does (forward and twice that
-backward) against square products of 1,024 in the same process.
+backward) against square products of 1,024, which have their turns too.
 
     UNMASK_DATA=… python benchmarks/pretraining.py --rounds 9
 """
@@ -20,17 +20,21 @@ import os
 import statistics
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 os.environ["KERAS_BACKEND"] = "torch"
 
 import numpy as np
 import torch
 
-from timing import machine, ratio, take_turns
+from timing import Apart, machine, ratio, take_turns
 from unmask import backend, load_tokenizer
+from unmask.config import ModelConfig
 from unmask.corpus.build import build_corpus
 from unmask.corpus.documents import texts_of
+from unmask.data.batches import Batches
 from unmask.data.shards import Corpus
 from unmask.text.train import Plan, train_tokenizer
 from unmask.train.pretrain import Trainer, step_input_of
@@ -53,16 +57,17 @@ def corpus_with(vocabulary: int, data: Path, scratch: Path) -> Corpus:
 
 
 class Ours:
-    """The loop's inner part: batch, gradients, update."""
+    """The loop's inner part, with the settings of `unmask pretrain`: batch, gradients, update."""
 
-    def __init__(self, corpus: Corpus, recipe: Recipe):
-        self.trainer = Trainer(corpus, load_tokenizer(corpus.folder), recipe, workers=0)
+    def __init__(self, folder: Path, recipe: Recipe):
+        backend.make_deterministic()
+        corpus = Corpus(folder)
+        self.trainer = Trainer(corpus, load_tokenizer(folder), recipe, workers=0)
         self.number = 0
 
     def turn(self) -> None:
-        with backend.freed_memory_kept():
-            for _ in range(UPDATES_A_TURN):
-                self.step()
+        for _ in range(UPDATES_A_TURN):
+            self.step()
 
     def step(self) -> None:
         step_input = step_input_of(self.trainer.batches.step(self.number))
@@ -75,10 +80,9 @@ class Ours:
 class Transformers:
     """What its users write, or its Trainer does, without the bookkeeping; gradients are added up over pieces."""
 
-    def __init__(self, ours: Ours, folder: Path, piece_tokens: int | None = None):
+    def __init__(self, config: ModelConfig, rows: list[np.ndarray], size: int, n_pieces: int, folder: Path):
         from transformers import AutoTokenizer, DataCollatorForLanguageModeling, RobertaConfig, RobertaForMaskedLM
 
-        config, batches = ours.trainer.model.config, ours.trainer.batches
         self.model = RobertaForMaskedLM(
             RobertaConfig(
                 vocab_size=config.vocab_size,
@@ -94,13 +98,8 @@ class Transformers:
         ).train()
         self.optimizer = torch.optim.AdamW(self.model.parameters(), 1e-4, (0.9, 0.98), 1e-6, 0.01, fused=True)
         self.collator = DataCollatorForLanguageModeling(AutoTokenizer.from_pretrained(folder), mlm_probability=0.15)
-        blocks, order = batches.blocks, batches.blocks.order(0)
-        self.rows = []
-        for index in order[: 40 * batches.size]:
-            ids = blocks.batch(0, [index], blocks.row_length(0, int(index))).ids_BL[0]
-            self.rows.append({"input_ids": torch.from_numpy(ids.astype(np.int64))})
-        most = batches.size if piece_tokens is None else piece_tokens // batches.blocks.length
-        self.size, self.n_pieces, self.number = batches.size, -(-batches.size // most), 0
+        self.rows = [{"input_ids": torch.from_numpy(ids.astype(np.int64))} for ids in rows]
+        self.size, self.n_pieces, self.number = size, n_pieces, 0
 
     def turn(self) -> None:
         for _ in range(UPDATES_A_TURN):
@@ -115,6 +114,24 @@ class Transformers:
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.number += 1
+
+
+def our_turn(folder: Path, recipe: Recipe) -> Callable[[], None]:
+    keeping = backend.freed_memory_kept()
+    keeping.__enter__()  # for as long as the process lives, as in a run
+    return Ours(folder, recipe).turn
+
+
+def their_turn(*arguments: Any) -> Callable[[], None]:
+    return Transformers(*arguments).turn
+
+
+def their_rows(batches: Batches) -> list[np.ndarray]:
+    """The blocks of some updates, each without padding."""
+    blocks, order = batches.blocks, batches.blocks.order(0)
+    return [
+        blocks.batch(0, [index], blocks.row_length(0, int(index))).ids_BL[0] for index in order[: 40 * batches.size]
+    ]
 
 
 def multiplications(recipe: Recipe, vocabulary: int, *, everywhere: bool) -> float:
@@ -155,17 +172,25 @@ def compare(name: str, data: Path, scratch: Path, options: argparse.Namespace) -
         steps=1,
     )
     corpus = corpus_with(vocabulary, data, scratch)
-    ours = Ours(corpus, recipe)
-    turns = {"unmask": ours.turn, "transformers": Transformers(ours, corpus.folder).turn}
+    trainer = Trainer(corpus, load_tokenizer(corpus.folder), recipe, workers=0)
+    batches, rows = trainer.batches, their_rows(trainer.batches)
+    pieces = {"transformers": 1}
     for tokens in options.their_piece_tokens:
         if options.batch_tokens > tokens:
-            turns[f"its pieces of {tokens:,}"] = Transformers(ours, corpus.folder, tokens).turn
-    seconds = take_turns(turns | {"products": MatrixProducts().turn}, rounds=options.rounds)
+            pieces[f"its pieces of {tokens:,}"] = -(-batches.size // (tokens // batches.blocks.length))
+    sides = {"unmask": Apart(our_turn, corpus.folder, recipe)} | {
+        name: Apart(their_turn, trainer.model.config, rows, batches.size, n_pieces, corpus.folder)
+        for name, n_pieces in pieces.items()
+    }
+    turns = {name: side.turn for name, side in sides.items()} | {"products": MatrixProducts().turn}
+    seconds = take_turns(turns, rounds=options.rounds)
+    for side in sides.values():
+        side.end()
     speed = MatrixProducts.operations / statistics.median(seconds["products"])
-    tokens = ours.trainer.batches.size * ours.trainer.batches.blocks.mean_length
+    tokens = batches.size * batches.blocks.mean_length
     print(f"\n{name}, {tokens:,.0f} tokens an update, length {options.length}, dropout {options.dropout}")
     print(f"{'':22}{'tokens/s':>10}{'share of matrix speed':>24}{'ours is':>12}")
-    for side in turns:
+    for side in sides:
         per_second = UPDATES_A_TURN * tokens / statistics.median(seconds[side])
         share = per_second * multiplications(recipe, vocabulary, everywhere=side != "unmask") / speed
         print(f"{side:22}{per_second:>10,.0f}{share:>23.0%}{1 / ratio(seconds['unmask'], seconds[side]):>10.2f} ×")

@@ -1,12 +1,14 @@
 """Timing for noisy machines: the contestants take turns, and what counts is the ratio within a turn."""
 
 import json
+import multiprocessing
 import platform
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 Clock = Callable[[], float]
@@ -34,6 +36,45 @@ def take_turns(
 def ratio(ours: list[float], peer: list[float]) -> float:
     """The median over the rounds of our time by the peer's: below 1 we are faster."""
     return statistics.median(a / b for a, b in zip(ours, peer, strict=True))
+
+
+class Apart:
+    """A contestant that lives in a process of its own, as it does at its users', and computes when it has its turn.
+
+    Args:
+        make: called there; gives the function that is a turn.
+        arguments: of `make`.
+    """
+
+    def __init__(self, make: Callable[..., Callable[[], object]], *arguments: object) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_take_turns_there, args=(theirs, make, arguments), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.connection.recv()
+
+    def turn(self) -> None:
+        """Returns when it is over."""
+        self.connection.send("turn")
+        self.connection.recv()
+
+    def end(self) -> None:
+        """Ends the process."""
+        self.connection.close()
+        self.process.join()
+
+
+def _take_turns_there(connection: Connection, make: Callable[..., Callable[[], object]], arguments: tuple) -> None:
+    turn = make(*arguments)
+    connection.send("ready")
+    while True:
+        try:
+            connection.recv()
+        except EOFError:
+            return
+        turn()
+        connection.send("over")
 
 
 def in_its_own_process(script: str, *arguments: str, environment: dict[str, str]) -> dict:

@@ -168,6 +168,19 @@ def test_many_lengths_are_rounded_to_few(monkeypatch):
     assert counts == {(0, 0)}
 
 
+def test_blocks_of_long_texts_are_of_few_lengths_too(monkeypatch):
+    """Else neither programs of oneDNN nor freed memory would serve again; pretraining has hardly any padding."""
+    monkeypatch.setattr(unpadding, "_BLOCK_COSTS", 1_000_000)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        lengths = 512 - rng.integers(0, 60, 6)
+        row = unpadded(np.arange(512) < lengths[:, None], width=256)
+        assert {block.n_memory % 8 for block in row.blocks} == {0}
+        assert len(row.tokens_N) % 64 == 0
+        assert is_rounded(lengths.sum(), len(row.tokens_N))
+        assert len(row.tokens_N) <= n_slots(row) <= lengths.sum() + 6 * 16
+
+
 @pytest.mark.parametrize("family", ["bert", "roberta"])
 def test_tags_of_wanted_tokens_alone(family, monkeypatch):
     model = made(family, "tag")

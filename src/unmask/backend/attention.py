@@ -268,17 +268,45 @@ def _product(a_BHLM: Tensor, b_BHMK: Tensor, into_BHLK: Tensor) -> Tensor:
     return into_BHLK
 
 
+_HIDDEN = -1e30
+
+
 class Mask:
     """A mask as numbers: PyTorch adds those several times as fast as it fills by booleans."""
 
     def __init__(self, allowed: Tensor, batch: int) -> None:
         import torch
 
-        allowed = allowed.expand(batch, *allowed.shape[1:])
-        self.added = torch.zeros(allowed.shape).masked_fill_(~allowed, -1e30)
-        something = allowed.any(-1, keepdim=True)
+        self.allowed = allowed.expand(batch, *allowed.shape[1:])
+        something = self.allowed.any(-1, keepdim=True)
         self.alive = None if bool(something.all()) else something.to(torch.uint8)
         """0 for rows that may attend to nothing."""
+
+    @cached_property
+    def added(self) -> Tensor:
+        """What is added to the scores."""
+        import torch
+
+        return torch.zeros(self.allowed.shape).masked_fill_(~self.allowed, _HIDDEN)
+
+    @cached_property
+    def lengths(self) -> list[int] | None:
+        """How many tokens of each text may be attended, if those are the first ones, whoever asks."""
+        import torch
+
+        if math.prod(self.allowed.shape[1:3]) > 1:
+            return None
+        allowed_BM = self.allowed[:, 0, 0]
+        lengths_B1 = allowed_BM.sum(1, keepdim=True)
+        are_first = torch.equal(allowed_BM, torch.arange(allowed_BM.shape[1]) < lengths_B1)
+        return lengths_B1[:, 0].tolist() if are_first else None
+
+    def hide(self, scores_BHLM: Tensor, texts: slice) -> None:
+        """Makes the scores of what must not be attended very small: of one text a few columns, else by adding."""
+        if texts.stop - texts.start == 1 and self.lengths is not None:
+            scores_BHLM[..., self.lengths[texts.start] :].fill_(_HIDDEN)
+        else:
+            scores_BHLM.add_(self.added[texts])
 
 
 def _weights(scaled: Tensor, key: Tensor, mask: Mask | None, part: Part, into_BHLM: Tensor) -> Tensor:
@@ -287,6 +315,6 @@ def _weights(scaled: Tensor, key: Tensor, mask: Mask | None, part: Part, into_BH
 
     scores = _product(scaled, key.transpose(2, 3), into_BHLM)
     if mask is not None:
-        scores.add_(mask.added[part[0]])
+        mask.hide(scores, part[0])
     weights = torch.softmax(scores, -1, out=scores)
     return weights if mask is None or mask.alive is None else weights.mul_(mask.alive[part[0]])

@@ -185,7 +185,7 @@ class MultiHeadAttention(Part):
             together_BLE = allowed.asked(together_BLE)
         batch, length = ops.shape(together_BLE)[:2]
         of_each = reshape(together_BLE, (batch, length, len(projections), self.n_heads, self.d_head))
-        return [of_each[:, :, i] for i in range(len(projections))]
+        return ops.unstack(of_each, axis=2)  # whose gradients are put together at once, those of slices one by one
 
     def attend(
         self,

@@ -155,16 +155,26 @@ def unpadded(
 def _laid_out(attend_BL: np.ndarray, lengths_B: np.ndarray, *, piece_costs: int) -> Unpadded:
     pieces = cut(lengths_B, piece_costs=piece_costs, squared=True)
     blocks, tokens, are_tokens = [], [], []
-    for rows in pieces:
-        longest = int(lengths_B[rows].max())
-        allowed_BL = attend_BL[rows, :longest]
+    for rows, length in zip(pieces, _block_lengths(pieces, lengths_B, attend_BL.shape[1]), strict=True):
+        allowed_BL = attend_BL[rows, :length]
         allowed = None if allowed_BL.all() else ops.convert_to_tensor(allowed_BL[:, None, None, :])
-        blocks.append(Block(len(rows), longest, longest, allowed))
-        tokens.append((rows[:, None] * attend_BL.shape[1] + np.arange(longest)).ravel())
-        are_tokens.append((np.arange(longest) < lengths_B[rows][:, None]).ravel())
+        blocks.append(Block(len(rows), length, length, allowed))
+        tokens.append((rows[:, None] * attend_BL.shape[1] + np.arange(length)).ravel())
+        are_tokens.append((np.arange(length) < lengths_B[rows][:, None]).ravel())
     order_B, tokens_M, is_token_M = map(np.concatenate, (pieces, tokens, are_tokens))
     slot_of_N = np.flatnonzero(_rounded_up(is_token_M))
     return Unpadded(attend_BL, blocks, order_B, tokens_M[slot_of_N], slot_of_N, None, slot_of_N)
+
+
+def _block_lengths(pieces: list[np.ndarray], lengths_B: np.ndarray, width: int) -> list[int]:
+    """Of each piece's block: one of few, and together they have slots for all that `_rounded_up` takes."""
+    sizes = [len(rows) for rows in pieces]
+    lengths = [min(width, _one_of_few(int(lengths_B[rows].max()))) for rows in pieces]
+    n_slots = min(len(lengths_B) * width, _one_of_few(int(lengths_B.sum())))
+    while np.dot(sizes, lengths) < n_slots:
+        shortest = int(np.argmin(lengths))
+        lengths[shortest] = min(width, _one_of_few(lengths[shortest] + 1))
+    return lengths
 
 
 def _at_positions(row: Unpadded, only_BP: np.ndarray) -> Wanted:
@@ -196,7 +206,12 @@ def _rounded_up(chosen_N: np.ndarray) -> np.ndarray:
     oneDNN writes a program for every shape that it has not seen, which takes longer than 3 % more rows, or fewer.
     """
     n_chosen, others = int(chosen_N.sum()), np.flatnonzero(~chosen_N)
-    n_more = -n_chosen % (1 << max(0, n_chosen.bit_length() - 6))
+    n_more = _one_of_few(n_chosen) - n_chosen
     if 0 < n_more <= len(others):
         chosen_N[others[np.arange(n_more) * len(others) // n_more]] = True
     return chosen_N
+
+
+def _one_of_few(number: int) -> int:
+    """The number, or the next one that ends in zeros after its first six bits."""
+    return number + -number % (1 << max(0, number.bit_length() - 6))
