@@ -124,6 +124,8 @@ def test_again_it_is_finished(files, tmp_path):
 
     other = refused(*train(out, *files, size=300), "--add-prefix-space")
     assert f"{out} holds the tokenizer of another command: --vocab-size was 400, is 300 now; --add-prefix" in other
+    other = refused(*train(out, *files, kind="wordpiece"))
+    assert "--kind was bpe, is wordpiece now" in other
     assert "it had 3 input files, 1 come now" in refused(*train(out, files[0]))
     files[1].write_bytes(gzip.compress(b"other words"))
     assert "b.txt.gz has changed since" in refused(*train(out, *files))

@@ -238,6 +238,52 @@ def test_json_lines_from_standard_input(tmp_path, monkeypatch, size, content, te
     assert not told or told[0].startswith("Standard input is read as JSON lines")
 
 
+TABLE = 'id,text\n1,"one,\n\ntwo"\n2,three\n'
+
+
+def read_from_standard_input(folder, content, **reading):
+    (folder / "stdin").write_bytes(content)
+    [source], told = find_sources(["-"], spool=folder / "stdin"), []
+    return [document.text for document in read_source(source, Reading(**reading), Seen(), told.append)], told
+
+
+def test_a_table_from_standard_input_is_one_if_that_is_said(tmp_path):
+    texts, told = read_from_standard_input(tmp_path, TABLE.encode())
+    assert texts == ['id,text\n1,"one,', 'two"\n2,three']
+    assert told == ["Standard input is read as text; if 'text' is a column of a table, say --kind csv or --kind tsv."]
+    texts, told = read_from_standard_input(tmp_path, TABLE.encode(), kind="csv")
+    assert texts == ["one,\n\ntwo", "three"]
+    assert len(told) == 1
+    assert "the column 'text'" in told[0]
+    assert read_from_standard_input(tmp_path, b'{"text": 1}\n', kind="text") == (['{"text": 1}'], [])
+
+
+def test_prose_with_commas_is_no_table(tmp_path):
+    assert read_from_standard_input(tmp_path, b"Ships, sailors and texts.\nAnd more.")[1] == []
+
+
+@pytest.mark.parametrize("packed", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
+def test_packed_standard_input(tmp_path, packed):
+    assert read_from_standard_input(tmp_path, packed(b"one\n\ntwo")) == (["one", "two"], [])
+    assert read_from_standard_input(tmp_path, packed(TABLE.encode()), kind="csv")[0] == ["one,\n\ntwo", "three"]
+
+
+def test_parquet_from_standard_input(tmp_path):
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["one", "two"]}), tmp_path / "table")
+    assert read_from_standard_input(tmp_path, (tmp_path / "table").read_bytes())[0] == ["one", "two"]
+
+
+def test_a_kind_that_no_file_is_of():
+    with pytest.raises(UserError, match="of the kind text, jsonl, csv, tsv, parquet, not 'xls'"):
+        Reading(kind="xls")
+
+
+def test_a_kind_goes_before_the_ending_of_a_name(tmp_path):
+    (tmp_path / "table.dat").write_text(TABLE)
+    found = read_documents([tmp_path / "table.dat"], Reading(kind="csv"))
+    assert [document.text for document in found] == ["one,\n\ntwo", "three"]
+
+
 def test_a_long_line_that_only_begins_like_json(tmp_path, monkeypatch):
     monkeypatch.setattr("unmask.corpus.documents.LARGEST_DOCUMENT", 1000)
     monkeypatch.setattr("unmask.data.unpack.BLOCK", 100)

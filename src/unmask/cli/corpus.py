@@ -5,7 +5,7 @@ import shlex
 import sys
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -50,6 +50,13 @@ def build(
     ],
     tokenizer: Annotated[str, typer.Option(help="The folder of a tokenizer, hf:owner/name or py:package/path.")],
     out: Annotated[Path, typer.Option(help="The folder to write: a new one, or that of an interrupted build.")],
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="What the files are: text, jsonl, csv, tsv or parquet.",
+            show_default="by their names",
+        ),
+    ] = None,
     text: Annotated[
         str | None, typer.Option(help="The field or column that holds the text.", show_default="guessed")
     ] = None,
@@ -98,13 +105,14 @@ def build(
 
         unmask corpus build --tokenizer my-tokenizer --out my-corpus 'crawl/**/*.jsonl.zst' --near-duplicates 0.8
 
-        zcat dump.gz | unmask corpus build --tokenizer my-tokenizer --out my-corpus -
+        curl ADDRESS | unmask corpus build --tokenizer my-tokenizer --out my-corpus --kind csv -
     """
     from unmask.corpus.build import CorpusOptions, Stopped, build_corpus
     from unmask.interruption import Interruption
     from unmask.text import load_tokenizer
 
     options = CorpusOptions(
+        kind=cast(Any, kind),
         text=text,
         encoding=encoding,
         encoding_errors=encoding_errors.value,

@@ -145,7 +145,7 @@ def _identity(plan: "Plan", reading: "Reading", form: str, sources: "Sequence[So
     """What makes one tokenizer another; the order of the files does not, hence that of their names."""
     from unmask.files import file_hash
 
-    options = {**asdict(plan), **asdict(reading), "cased": not plan.lowercase, "normalize": form}
+    options = {**asdict(reading), **asdict(plan), "cased": not plan.lowercase, "normalize": form}
     del options["lowercase"]  # the command line calls it cased
     files: list[dict[str, Any]] = [
         {"name": "-", "bytes": None, "sha256": None}

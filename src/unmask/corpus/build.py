@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +25,7 @@ from unmask.corpus.shard_writer import ShardWriter
 from unmask.corpus.tokenizing import Batch, Recipe, Tokenized, WorkerError, tokenized
 from unmask.data.decode import Say, Seen
 from unmask.data.shards import HELDOUT, TRAIN, Corpus, Document, id_type, manifest_of
-from unmask.data.where import Source, find_sources
+from unmask.data.where import Kind, Source, find_sources
 from unmask.errors import UserError
 from unmask.files import only_run_in, write_json
 from unmask.progress import Progress
@@ -42,6 +42,8 @@ _STATE = ".build"
 class CorpusOptions:
     """What makes one corpus another, besides its sources and the tokenizer."""
 
+    kind: Kind | None = None
+    """What all files are; None: what the endings of their names say."""
     text: str | None = None
     """The field or column of the text in JSON lines, CSV, TSV and Parquet; None: guessed."""
     encoding: str = "utf-8"
@@ -76,7 +78,7 @@ class CorpusOptions:
 
     def reading(self) -> Reading:
         """How files are read."""
-        return Reading(text=self.text, encoding=self.encoding, encoding_errors=self.encoding_errors, quotes=self.quotes)
+        return Reading(**{field.name: getattr(self, field.name) for field in fields(Reading)})
 
 
 def build_corpus(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from os import PathLike
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from unmask.corpus.normalize import Form, check_form, normalize
 from unmask.data.decode import (
@@ -23,7 +23,7 @@ from unmask.data.decode import (
 from unmask.data.objects import json_lines, json_told
 from unmask.data.parquet import holds_texts, opened_parquet, parquet_batches, texts_of_column
 from unmask.data.tables import csv_told, rows_of, separator_of
-from unmask.data.where import Source, find_sources
+from unmask.data.where import Kind, Source, find_sources
 from unmask.errors import UserError
 
 LARGEST_DOCUMENT = 1 << 24
@@ -52,6 +52,8 @@ class RawDocument(NamedTuple):
 class Reading:
     """How files are read."""
 
+    kind: Kind | None = None
+    """What all of them are; None: what the endings of their names say, and for standard input its first bytes."""
     text: str | None = None
     """The field or column that holds the text; None: guessed from the names there are."""
     encoding: str = "utf-8"
@@ -62,6 +64,8 @@ class Reading:
 
     def __post_init__(self) -> None:
         check_encoding(self.encoding, self.encoding_errors)
+        if self.kind not in (None, *get_args(Kind)):
+            raise UserError(f"Files are of the kind {', '.join(get_args(Kind))}, not {self.kind!r}.")
 
 
 def read_documents(
@@ -109,16 +113,29 @@ def texts_of(
 def read_source(source: Source, reading: Reading, seen: Seen, say: Say | None = None) -> Iterator[RawDocument]:
     """The documents of one file."""
     readers = {"text": _read_text, "jsonl": _read_json_lines, "csv": _read_table, "tsv": _read_table}
+    source = _by_first_bytes(source)
+    source = replace(source, kind=reading.kind or source.kind)
     with csv_told(source), json_told(source):
         if source.kind == "parquet":
             found = _read_parquet(source, reading, seen, say)
         else:
             texts = equal_ends(texts_of_file(source, reading.encoding, reading.encoding_errors, seen))
-            if source.name == "-":
+            if source.name == "-" and reading.kind is None:
                 source, texts = _with_kind(source, texts, say)
             found = readers[source.kind](texts, source, reading, _Guess(source, seen, say))
         for text, place in found:
             yield RawDocument(text, source.name, place)
+
+
+def _by_first_bytes(source: Source) -> Source:
+    """Standard input has no name to tell how it is packed, or that it is Parquet; its copy's first bytes do."""
+    if source.name != "-" or not source.path.is_file():
+        return source
+    with source.path.open("rb") as file:
+        head = file.read(4)
+    if head == b"PAR1":
+        return replace(source, kind="parquet")
+    return replace(source, packing="gz" if head[:2] == b"\x1f\x8b" else "zst" if head == b"\x28\xb5\x2f\xfd" else "")
 
 
 def _with_kind(source: Source, texts: Iterator[str], say: Say | None) -> tuple[Source, Iterator[str]]:
@@ -127,13 +144,23 @@ def _with_kind(source: Source, texts: Iterator[str], say: Say | None) -> tuple[S
     for block in texts:
         held += block
         first, end, _ = held.lstrip().partition("\n")
-        if end or first[:1] not in ("", "{") or len(held) >= LARGEST_DOCUMENT:
+        if end or len(held) >= LARGEST_DOCUMENT:
             break
+    told = ""
     if _is_object(first):
         source = replace(source, kind="jsonl")
-        if say is not None:
-            say("Standard input is read as JSON lines, since its first line is one (as text: write it to a .txt file).")
+        told = "Standard input is read as JSON lines, since its first line is one (as text: --kind text)."
+    elif name := _named_column(first):
+        told = f"Standard input is read as text; if {name!r} is a column of a table, say --kind csv or --kind tsv."
+    if told and say is not None:
+        say(told)
     return source, chain([held], texts)
+
+
+def _named_column(line: str) -> str | None:
+    """The column of texts in what may be the first line of a table."""
+    cells = [cell.strip(' "') for cell in line.split(separator_of([line]))]
+    return next((cell for cell in cells if cell.lower() in _GUESSES), None) if len(cells) > 1 else None
 
 
 def _is_object(line: str) -> bool:
