@@ -94,6 +94,7 @@ def test_words_are_cut_where_a_span_ends():
         ([[0, 9, "X"]], "no span of a text of 8 characters"),
         ([[3, 4, "X"]], "around some words"),
         ([["0", 3, "X"]], "is no span"),
+        ([[0, 3, " "]], "is no span"),
         ([{"start": 0, "label": "X"}], "is no span"),
         ([7], "7 is no span"),
         ("nonsense", "the spans are no JSON"),
@@ -116,3 +117,14 @@ def test_what_is_no_span(value, message):
 def test_what_are_no_tags(values, message):
     with pytest.raises(UserError, match=message):
         tags_of(Record(values, "here"), "t", 2)
+
+
+def test_a_label_may_be_a_number():
+    assert spans_of(Record({"spans": [[0, 3, 0]]}, "line 7"), "spans", "ein Text") == [Entity(0, 3, "0")]
+
+
+def test_a_tag_that_is_empty_is_named():
+    record = Record({"tags": ["B-PER", "", "O"]}, "line 7")
+    with pytest.raises(UserError, match="line 7: the tag of word 2 is empty; a word that is part of nothing has O"):
+        tags_of(record, "tags", 3)
+    assert tags_of(Record({"tags": [0, 1, 0]}, "line 8"), "tags", 3) == ["0", "1", "0"]

@@ -114,6 +114,8 @@ def tags_of(record: Record, column: str, n_words: int) -> list[str]:
     tags = listed(record, column)
     if len(tags) != n_words:
         raise UserError(f"{record.place}: {n_words} words came with {len(tags)} tags; each needs one.")
+    if empty := [number for number, tag in enumerate(tags, 1) if not tag.strip()]:
+        raise UserError(f"{record.place}: the tag of word {empty[0]} is empty; a word that is part of nothing has O.")
     return tags
 
 
@@ -150,13 +152,17 @@ def _span(one: Any, text: str, place: str) -> Entity:
         parts = [one.get("start"), one.get("end"), one.get("label")]
     else:
         parts = list(one) if isinstance(one, list | tuple | np.ndarray) else []
-    whole = len(parts) == 3 and all(isinstance(part, int) for part in parts[:2]) and parts[2] is not None
+    whole = len(parts) == 3 and all(isinstance(part, int) for part in parts[:2]) and _is_label(parts[2])
     if not whole or not 0 <= parts[0] < parts[1] <= len(text) or not text[parts[0] : parts[1]].strip():
         raise UserError(
             f"{place}: {_shown(one)} is no span of a text of {len(text)} characters; "
             'write {"start": …, "end": …, "label": …} around some words, end exclusive.'
         )
     return Entity(parts[0], parts[1], str(parts[2]))
+
+
+def _is_label(value: Any) -> bool:
+    return value is not None and bool(str(value).strip())
 
 
 def from_spans(text: str, spans: Sequence[Entity], scheme: str, *, characters: bool) -> tuple[list[Span], list[str]]:
