@@ -61,9 +61,10 @@ class Ours:
 
     def __init__(self, folder: Path, recipe: Recipe):
         backend.make_deterministic()
-        corpus = Corpus(folder)
-        self.trainer = Trainer(corpus, load_tokenizer(folder), recipe, workers=0)
+        self.trainer = Trainer(Corpus(folder), load_tokenizer(folder), recipe, workers=0)
         self.number = 0
+        self.memory = backend.freed_memory_kept()
+        self.memory.__enter__()  # for as long as this lives, as in a run
 
     def turn(self) -> None:
         for _ in range(UPDATES_A_TURN):
@@ -117,8 +118,6 @@ class Transformers:
 
 
 def our_turn(folder: Path, recipe: Recipe) -> Callable[[], None]:
-    keeping = backend.freed_memory_kept()
-    keeping.__enter__()  # for as long as the process lives, as in a run
     return Ours(folder, recipe).turn
 
 
