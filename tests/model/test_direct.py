@@ -6,8 +6,9 @@ import pytest
 from keras import ops
 
 from unmask import backend, preset
+from unmask.backend.operations import next_seed
 from unmask.model import Bert
-from unmask.model.direct import Dropout, Linear
+from unmask.model.direct import DrawnSeed, Dropout, Linear
 
 pytestmark = pytest.mark.backend
 
@@ -109,3 +110,11 @@ def test_checkpointing_computes_the_same_with_the_same_dropout(policy, near):
     np.testing.assert_allclose(sums, again, rtol=near)
     for one, other in zip(variables, recomputed, strict=True):
         np.testing.assert_allclose(one, other, atol=near)
+
+
+def test_dropout_draws_the_seeds_that_keras_would():
+    if backend.current() != "torch":
+        pytest.skip("elsewhere Keras draws them")
+    ours, keras_own = (Dropout(0.5, 7, name="dropout").seed_generator for _ in range(2))
+    assert [next_seed(ours) for _ in range(5)] == [tuple(keras_own.next().tolist()) for _ in range(5)]
+    assert next_seed(DrawnSeed(ours.state.value)) == (7, 5)

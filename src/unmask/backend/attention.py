@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from unmask.backend.choice import current
-from unmask.backend.operations import Tensor, kept
+from unmask.backend.operations import Tensor, kept, next_seed
 
 _IN_CACHE = 1 << 20
 """Numbers, four megabytes, that stay in the processor's caches while all cores work on them."""
@@ -85,7 +85,7 @@ def fused_attention_of_blocks(
     """
     rate, generator = dropout
     flat = (x.flatten(0, 1) for x in (query_1NHK, key_1NHK, value_1NHK))
-    return _with_dropout()(*flat, blocks, rate, *generator.next().tolist())[None]
+    return _with_dropout()(*flat, blocks, rate, *next_seed(generator))[None]
 
 
 def _torch_attention(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None) -> Tensor:

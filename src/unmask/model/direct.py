@@ -59,7 +59,7 @@ class LayerNorm(Direct, keras.layers.LayerNormalization):
 
     def call(self, x: Tensor) -> Tensor:
         """Normalizes, in float32 whatever the precision."""
-        return ops.cast(backend.layer_norm(x, self.gamma, self.beta, self.epsilon), self.compute_dtype)
+        return backend.layer_norm(x, self.gamma, self.beta, self.epsilon)
 
 
 class Dropout(Direct, keras.layers.Dropout):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from keras import ops
 
-from unmask.backend import Block, Tensor, into_slots, leaves_padding_out, on_host, out_of_slots, reshape
+from unmask.backend import Block, Tensor, adopt, into_slots, leaves_padding_out, on_host, out_of_slots, reshape
 from unmask.lengths import cut
 
 Attention = Callable[..., tuple[Tensor, Tensor | None]]
@@ -44,7 +44,7 @@ class Unpadded:
 
     def row_of(self, x_BL: Tensor) -> Tensor:
         """The numbers of all tokens, x_1N."""
-        return out_of_slots(reshape(x_BL, (-1,)), ops.convert_to_tensor(self.tokens_N))[None]
+        return out_of_slots(reshape(x_BL, (-1,)), adopt(self.tokens_N))[None]
 
     def asked_by_wanted(self) -> "Unpadded":
         """The same for attention in which only the tokens that are wanted ask."""
@@ -66,7 +66,7 @@ class Unpadded:
         """The tokens that asked, without padding again."""
         if x_1MX.shape[1] == len(self.asking_slot_of_N):
             return x_1MX
-        return out_of_slots(x_1MX[0], ops.convert_to_tensor(self.asking_slot_of_N))[None]
+        return out_of_slots(x_1MX[0], adopt(self.asking_slot_of_N))[None]
 
     def attend(self, attention: Attention, query_1MHK: Tensor, key_1MHK: Tensor, value_1MHK: Tensor) -> Tensor:
         """What attention gives for all queries, output_1MHK, one block after another."""
@@ -97,11 +97,11 @@ class Unpadded:
         assert self.wanted is not None
         if self.wanted.n_positions is None:
             return self._spread(x_1PD, self.tokens_N[self.wanted.places_N])
-        rows_B = ops.convert_to_tensor(np.argsort(self.order_B))
+        rows_B = adopt(np.argsort(self.order_B))
         return ops.take(reshape(x_1PD, (-1, self.wanted.n_positions, x_1PD.shape[-1])), rows_B, axis=0)
 
     def _spread(self, x_1ND: Tensor, tokens_N: np.ndarray) -> Tensor:
-        x_MD = into_slots(x_1ND[0], ops.convert_to_tensor(tokens_N), self.attend_BL.size)
+        x_MD = into_slots(x_1ND[0], adopt(tokens_N), self.attend_BL.size)
         return reshape(x_MD, (*self.attend_BL.shape, x_1ND.shape[-1]))
 
 
@@ -122,7 +122,7 @@ class Wanted:
 def _into(x_1NX: Tensor, slot_of_N: np.ndarray, n_slots: int) -> Tensor:
     if n_slots == len(slot_of_N):
         return x_1NX
-    return into_slots(x_1NX[0], ops.convert_to_tensor(slot_of_N), n_slots)[None]
+    return into_slots(x_1NX[0], adopt(slot_of_N), n_slots)[None]
 
 
 def unpadded(
@@ -157,7 +157,7 @@ def _laid_out(attend_BL: np.ndarray, lengths_B: np.ndarray, *, piece_costs: int)
     blocks, tokens, are_tokens = [], [], []
     for rows, length in zip(pieces, _block_lengths(pieces, lengths_B, attend_BL.shape[1]), strict=True):
         allowed_BL = attend_BL[rows, :length]
-        allowed = None if allowed_BL.all() else ops.convert_to_tensor(allowed_BL[:, None, None, :])
+        allowed = None if allowed_BL.all() else adopt(allowed_BL[:, None, None, :])
         blocks.append(Block(len(rows), length, length, allowed))
         tokens.append((rows[:, None] * attend_BL.shape[1] + np.arange(length)).ravel())
         are_tokens.append((np.arange(length) < lengths_B[rows][:, None]).ravel())
