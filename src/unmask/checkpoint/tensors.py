@@ -100,16 +100,24 @@ def write_tensors(tensors: Mapping[str, np.ndarray], folder: Path, *, max_bytes:
 
 def _write(tensors: Mapping[str, np.ndarray], folder: Path, shards: list[list[str]]) -> None:
     if len(shards) == 1:
-        save_file(dict(tensors), folder / WEIGHTS, metadata={"format": "pt"})
+        _save(dict(tensors), folder / WEIGHTS)
         return
     where: dict[str, str] = {}
     for number, names in enumerate(shards, start=1):
         file = f"model-{number:05d}-of-{len(shards):05d}.safetensors"
-        save_file({name: tensors[name] for name in names}, folder / file, metadata={"format": "pt"})
+        _save({name: tensors[name] for name in names}, folder / file)
         where |= dict.fromkeys(names, file)
     total = sum(tensor.nbytes for tensor in tensors.values())
     index = {"metadata": {"total_size": total}, "weight_map": where}
     (folder / INDEX).write_text(json.dumps(index, indent=2), encoding="utf-8")
+
+
+def _save(tensors: dict[str, np.ndarray], path: Path) -> None:
+    """One file, with the permissions of any new one: safetensors would let nobody but its owner read it."""
+    path.touch()
+    mode = path.stat().st_mode
+    save_file(tensors, path, metadata={"format": "pt"})
+    path.chmod(mode)
 
 
 def _split(tensors: Mapping[str, np.ndarray], max_bytes: int) -> list[list[str]]:

@@ -5,10 +5,13 @@ with sixteen parts a layer, more than the arithmetic of a short text. A whole mo
 What Keras gives a part remains: variables and their paths, LoRA, mixed precision inside a model's call, save_weights.
 """
 
+import math
+import zlib
 from collections.abc import Callable
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 from keras.src.backend import AutocastScope
 
@@ -40,6 +43,19 @@ class Linear(Direct, keras.layers.Dense):
     def build(self) -> None:
         """Makes the variables; their shapes are known from the start."""
         super().build((None, self.d_in))
+
+    def adapt(self, rank: int, seed: int) -> None:
+        """LoRA (Hu et al. 2021): from now on two thin matrices are trained, and the kernel is not.
+
+        The first is drawn in NumPy, so that seed and path alone decide, as they do of all initial weights.
+        """
+
+        def he_uniform(shape: tuple[int, ...], dtype: str | None = None) -> Tensor:
+            generator = np.random.default_rng([seed, zlib.crc32(self.path.encode())])
+            limit = math.sqrt(6 / self.d_in)
+            return ops.convert_to_tensor(generator.uniform(-limit, limit, shape), dtype)
+
+        self.enable_lora(rank, a_initializer=he_uniform)
 
     def call(self, x: Tensor) -> Tensor:
         """Applies it to the last axis."""
