@@ -170,7 +170,7 @@ def test_other_encodings(tmp_path, encoding):
         ("a.jsonl", b'{"text": 5}\n', r"a.jsonl, line 1: the field 'text' must hold a text, not a int"),
         ("a.jsonl", b'{"a": "x", "b": "y"}\n', r"which column holds the text\? Say --text with one of a, b"),
         ("a.csv", b"a,b\n1,2\n", r"which column holds the text\? Say --text with one of a, b"),
-        ("a.csv", b"n,text\n1,x\n2\n", r"a.csv, line 3 has 1 columns; the text is in column 2"),
+        ("a.csv", b"n,text\n1,x\n2\n", r"a.csv, line 3 has 1 column; the text is in column 2"),
         ("a.csv", b'text\n"never closed\n', r"a.csv is not CSV as it should be"),
         ("a.parquet", b"PAR1 no", r"a.parquet is not Parquet or damaged"),
         ("a.txt.gz", gzip.compress(b"x" * 99, mtime=0)[:-9], r"a.txt.gz is cut off or damaged gzip"),

@@ -8,6 +8,9 @@ from unmask.errors import UserError
 
 TEXTS = ["a fine film indeed", "what a poor plot", "they played rather well", "nobody would see it twice"]
 OTHERS = ["the cat sat down", "a dog ran off", "some birds flew south", "all the fish swam"]
+WORDS = [["EU", "is"], ["it"]]
+TAGS = [["B-ORG", "O"], ["O"]]
+SPANS = [[{"start": 0, "end": 2, "label": "ORG"}], []]
 
 
 def choose(task, said=None, labelled=True, say=None, **columns):
@@ -65,7 +68,6 @@ def test_classify(columns, expected):
     [
         ({"s1": TEXTS, "s2": OTHERS, "score": ["1.5", "2", "0", "5"]}, {"text": "s1", "pair": "s2", "label": "score"}),
         ({"text": TEXTS, "label": "abab", "rating": [1, 2.5, 3, 4]}, {"text": "text", "label": "rating"}),
-        ({"text": TEXTS, "score": ["1.5", "nan", "", "5"]}, None),
         ({"text": TEXTS, "score": ["1.5", "nan", "2", "5"]}, {"text": "text", "label": "score"}),
         (
             numbered("0234", ["0009", "0003", "0004", "0001"], TEXTS, OTHERS, ["1.5", "2.0", "0", "5"]),
@@ -74,16 +76,52 @@ def test_classify(columns, expected):
     ],
 )
 def test_regress(columns, expected):
-    if expected is None:
-        with pytest.raises(UserError, match="Which column holds the label"):
-            choose("regress", **columns)
-    else:
-        assert choose("regress", **columns) == expected
+    assert choose("regress", **columns) == expected
 
 
-WORDS = [["EU", "is"], ["it"]]
-TAGS = [["B-ORG", "O"], ["O"]]
-SPANS = [[{"start": 0, "end": 2, "label": "ORG"}], []]
+@pytest.mark.parametrize(
+    ("task", "columns", "sentence"),
+    [
+        (
+            *("regress", {"text": TEXTS, "n": "0123", "score": ["3,5", "1,0", "2", "5,5"]}),
+            "No column holds numbers for the label: 'score' looks like the one, but '3,5' (line 0) is no number; write "
+            "a point for its comma.",
+        ),
+        (
+            *("regress", {"text": TEXTS, "score": ["1.5", "nan", "", "5"]}),
+            "No column holds numbers for the label: 'score' looks like the one, but 'nan' (line 1) is no number; mend "
+            "it, or say another column with --label.",
+        ),
+        (
+            *("regress", {"text": TEXTS, "foo": ["good", "bad", "bad", "good"]}),
+            "No column holds numbers for the label: 'foo' looks like the one, but 'good' (line 0) is no number; mend "
+            "it, or say another column with --label.",
+        ),
+        (
+            *("regress", {"text": TEXTS + OTHERS, "score": ["1", "", None, "2", "", "", "3", "4"]}),
+            "No column holds numbers for the label: 'score' looks like the one, but 4 of its first 8 are empty; leave "
+            "those out.",
+        ),
+        (
+            *("regress", {"text": TEXTS, "a": ["x"] * 4, "b": ["y"] * 4}),
+            "Which column holds the label? Say --label with one of a, b.",
+        ),
+        (
+            *("tag", {"tokens": WORDS, "tags": [["B-ORG", "O"], "O"]}),
+            "No column holds lists for the tags: 'tags' looks like the one, but 'O' (line 1) is no list; mend it, or "
+            "say another column with --tags.",
+        ),
+        (
+            *("tag", {"text": TEXTS, "label": "0101"}),
+            "No column holds lists for the spans: 'label' looks like the one, but '0' (line 0) is no list; mend it, or "
+            "say another column with --spans.",
+        ),
+    ],
+)
+def test_columns_whose_contents_do_not_fit(task, columns, sentence):
+    with pytest.raises(UserError) as error:
+        choose(task, **columns)
+    assert str(error.value) == sentence
 
 
 @pytest.mark.parametrize(
@@ -163,6 +201,13 @@ def test_choose(columns, expected):
     assert choose("choose", **columns) == expected
 
 
+def test_columns_that_spreadsheets_leave_behind_play_no_role():
+    columns = {"v1": ["ham", "spam"] * 2, "v2": TEXTS, "3": ["", "and some more of it", "", ""], "4": [""] * 4}
+    assert choose("classify", **columns) == {"text": "v2", "label": "v1"}
+    assert choose("classify", labelled=False, v1=["short"] * 4, **{"2": [""] * 4}) == {"text": "v1"}
+    assert choose("classify", {"text": "3"}, **columns)["text"] == "3"
+
+
 def test_what_was_said_comes_first():
     columns = {"text": TEXTS, "note": OTHERS, "label": "0101", "mood": "abab"}
     assert choose("classify", {"text": "note", "label": "mood"}, **columns) == {"text": "note", "label": "mood"}
@@ -200,6 +245,12 @@ def test_guesses_are_said_in_one_sentence():
         ),
         ({"label": "9"}, numbered(TEXTS, "0101"), "There is no column '9' for --label, only 1, 2."),
         ({}, {"a": TEXTS, "b": OTHERS, "c": "0101"}, "Which column holds the text? Say --text with one of a, b, c."),
+        (
+            {"label": "text,label"},
+            {"text": TEXTS, "label": "0101"},
+            "No column is left for the text: --label is 'text,label', and there are only text, label; each role needs "
+            "a column of its own.",
+        ),
         ({}, {"text": TEXTS}, "There is no column for the label, only text; the data must have one."),
     ],
 )

@@ -71,6 +71,16 @@ def test_blanks_that_are_tokens():
     assert read("a O\n\u3000 O\nb O\n")[0]["tokens"] == ["a", "\u3000", "b"]
 
 
+def test_blanks_around_cells():
+    text = "EU\tB-ORG \r\nrejects \t O\r\n \tO\u3000\r\nNew York\tB-LOC\r\n"
+    (found,) = read(text)
+    assert found["tokens"] == ["EU", "rejects", " ", "New York"]
+    assert found["tags"] == ["B-ORG", "O", "O", "B-LOC"]
+    assert read("EU\tB-ORG\t \nis\tO\t \n")[0]["tags"] == ["B-ORG", "O"]
+    with pytest.raises(UserError, match=r"a.conll, line 2 has 1 column, but the file has 2: 'is\\t '"):
+        read("EU\tB-ORG\nis\t \nin\tO")
+
+
 def test_tokens_alone():
     assert read("one\ntwo\n\nthree") == [
         {"tokens": ["one", "two"], "columns": [["one", "two"]], "1": ["one", "two"]},

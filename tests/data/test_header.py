@@ -26,6 +26,23 @@ from unmask.data.header import has_header
         (["text|label", "a text|a", "text|b"], True),
         (["text|label|2019", "x y|a|3", "z|b|4"], True),
         (["Great movie|pos", "a very long review of a film that is not worth it|neg"], False),
+        (["v1|v2|||", "ham|see you at the station|||", "spam|a prize for you|||", "ham|no|||"], True),
+        (["ham|v2|||", "ham|see you at the station|||", "spam|a prize for you|||"], False),
+        (["|||", "a|b||", "c|d||"], False),
+        (["clean_text|is_spam", "see you|ham", "a prize|spam"], True),
+        (["clean_text|is_spam", "hello|ham"], True),
+        (["tweet_text|existence", *["so it is|yes", "not at all|no", "is it|yes"] * 3], True),
+        (["phrase|cls", *["so it is|joy", "not at all|anger", "well|joy", *["is it|joy"] * 8]], True),
+        (["phrase|cls", *["这个不错|好", "不太好|差"] * 3], True),
+        (["phrase|cls", "so it is|joy", "not at all|anger"], False),  # may as well be a text and its class
+        (["thanks|joy", *["so it is|joy", "not at all|anger"] * 4], False),
+        (["thanks|grief", *["hello|joy", "no|anger", "so it is|joy"] * 4], False),
+        (["dog|NOUN", *["run|VERB", "cat|NOUN", "see|VERB"] * 4], False),
+        (["tweet_text|topic_name", *["so it is|news_edu", "well|news_car"] * 4], True),
+        (["thanks|merci", *[f"good day {n}|bonne journée {n}" for n in range(9)]], False),
+        (["cloud_9|news_spd", "so it is|news_edu", "well|news_car"], False),
+        (["很好|news_edu", *["这个不错|news_car", "不太好|news_car"] * 4], False),
+        (["gj_04|ok", *["the car honked|ok", "car the honked|no"] * 4], False),
     ],
 )
 def test_headers(rows, expected):

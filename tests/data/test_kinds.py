@@ -53,6 +53,7 @@ ARTICLE = '{"version": "v", "data": [{"title": "a \\"T\\"", "paragraphs": [{"id"
         ('{"data": [{"context": "so long \\"that\\" nothing follows \\', "squad"),
         ('{\n "data": [\n  {\n   "title": "T",\n   "paragraphs": [\n    {', "squad"),
         (ARTICLE + 'short"}]}]}\n{"data": []}', "jsonl"),
+        (ARTICLE + 'short"}]}]}\n', "squad"),  # and then refused, for it has no questions
         ('{"data": [{"context": "short", "text": "and anot', "jsonl"),
         ('{"data": [{"paragraphs": ["a text that is lo', "jsonl"),
         ('{"data": [{"paragraphs": [{"text": "a text that is lo', "jsonl"),

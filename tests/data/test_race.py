@@ -6,6 +6,7 @@ import pytest
 
 from unmask.data.race import one_a_question
 from unmask.data.readers import read_records
+from unmask.errors import UserError
 from unmask.tasks import task_class
 from unmask.train.labelled import columns_of
 
@@ -35,7 +36,7 @@ def test_a_file_of_articles(tmp_path, name):
 
 
 def test_articles_without_answers():
-    found = list(one_a_question({name: value for name, value in ARTICLE.items() if name != "answers"}))
+    found = list(one_a_question({name: value for name, value in ARTICLE.items() if name != "answers"}, "line 1"))
     assert [record["question"] for record in found] == ARTICLE["questions"]
     assert "answer" not in found[0]
 
@@ -44,10 +45,21 @@ def test_articles_without_answers():
     "entry",
     [
         {"question": "q", "options": ["a", "b"], "answer": "A"},
-        {**ARTICLE, "answers": ["A"]},
+        {**ARTICLE, "questions": "Who?"},
         {**ARTICLE, "options": ["a", "b"]},
         {},
     ],
 )
 def test_other_records(entry):
-    assert list(one_a_question(entry)) == [entry]
+    assert list(one_a_question(entry, "a.json, item 1")) == [entry]
+
+
+def test_lists_of_unequal_length(tmp_path):
+    path = tmp_path / "race.jsonl"
+    path.write_text(json.dumps(ARTICLE) + "\n" + json.dumps({**ARTICLE, "options": ARTICLE["options"][:1]}))
+    with pytest.raises(UserError) as error:
+        read_records(path)
+    assert str(error.value) == (
+        f"{path}, line 2 must hold as many options and answers as questions, but holds 2 in 'questions', 1 in "
+        "'options', 2 in 'answers'."
+    )

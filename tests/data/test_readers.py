@@ -151,6 +151,9 @@ def test_headers_are_found_or_given(tmp_path):
     assert values(path, header=False)[0] == {"1": "text", "2": "label"}
     path.write_text("\ttext\tlabel\n0\tv w\tz\n")
     assert values(path) == [{"1": "0", "text": "v w", "label": "z"}]
+    path.write_text("v1\tv2\t\t\nham\tsee you there\t\t\nspam\ta prize for you\t\t\n")
+    assert values(path)[0] == {"v1": "ham", "v2": "see you there", "3": "", "4": ""}
+    assert said_of(path) == [f"{path}: its first line is read as a header: v1, v2 (otherwise: --no-header)."]
 
 
 def test_quotation_marks_that_are_text(tmp_path):
@@ -221,9 +224,9 @@ def test_headers_that_are_guessed_are_said(tmp_path):
         ("a.json", b"", r"a.json is empty"),
         ("a.conll", b"\n\n", r"a.conll is empty"),
         ("a.csv", b"text,label\n", r"a.csv has a header and no rows: text, label"),
-        ("a.csv", b"text,label\nx,1\ny\n", r"a.csv, line 3 has 1 columns, but the first line has 2: 'y'"),
+        ("a.csv", b"text,label\nx,1\ny\n", r"a.csv, line 3 has 1 column, but the first line has 2: 'y'"),
         ("a.tsv", b"text\tlabel\nx\t1\ty\n", r"a.tsv, line 2 has 3 columns, but the first line has 2"),
-        ("a.csv", b'text,label\n"open,1\nx,2\n"', r"a.csv, line 2 has 1 columns|not CSV as it should be"),
+        ("a.csv", b'text,label\n"open,1\nx,2\n"', r"a.csv, line 2 has 1 column,|not CSV as it should be"),
         ("a.csv", b"text,label,text\nx,1,y\n", r"a.csv has two columns named 'text'; rename one, or say --no-header"),
         ("a.jsonl", b'{"text": "x"}\n{"text": \n', r"a.jsonl, line 2 is not valid JSON"),
         ("a.jsonl", b"[1]\n", r"a.jsonl, line 1 must hold a JSON object, but holds a list"),

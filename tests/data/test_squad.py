@@ -63,6 +63,10 @@ def test_questions_to_be_answered():
         ({"version": 1}, "there is no list named data"),
         ({"data": ["x"]}, "a.json, article 1 must be a JSON object, but is a str"),
         ({"data": [{"paragraphs": [{"qas": []}]}]}, "article 1, paragraph 1 has no context, only qas"),
+        (
+            {"data": [{"paragraphs": [{"context": "x"}]}]},
+            "a.json, article 1, paragraph 1 has no qas, only context; the file looks like JSON as SQuAD has it",
+        ),
         ({"data": [{"paragraphs": {}}]}, "article 1: paragraphs must be a list, not a dict"),
         (paragraph(id="x"), "a.json, question 1 has no question, only id"),
         (paragraph(question="?", answers=[{"answer_start": 0}]), "question 1: an answer must have a text"),

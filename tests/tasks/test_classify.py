@@ -1,5 +1,7 @@
 """Classification: labels of records, answers from logits, averages over windows, and labels that are none."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -165,6 +167,7 @@ def test_class_weights():
         (None, []),
         (["b", " a "], ["b", "a"]),
         ('["a", "b"]', ["a", "b"]),
+        ("['a', 'b']", ["a", "b"]),
         ("[a], b", ["[a]", "b"]),
     ],
 )
@@ -175,6 +178,17 @@ def test_several_labels(said, labels):
     (unit,) = task.units([example], tiny_tokenizers.bert(), Window(8))
     assert unit.targets["labels"].tolist() == [float(name in labels) for name in task.classes]
     assert task.gold([example]).tolist() == [[name in labels for name in task.classes]]
+
+
+def test_other_data_are_parted_as_the_training_data_were(caplog):
+    caplog.set_level("INFO")
+    task = MultiLabel.learn(records("Food, Drink|Travel", "Travel", "Food, Drink", ""), COLUMNS)
+    assert task.classes == ("Food, Drink", "Travel")
+    assert "The labels in 'label' are parted by '|': there are 2 different ones" in caplog.text
+    again = MultiLabel(task.classes, json.loads(json.dumps(task.settings)))
+    found = again.examples(records("Food, Drink", "Travel|Food, Drink", "['Travel']"), COLUMNS, labelled=True)
+    assert [example.label for example in found] == [(0,), (1, 0), (1,)]
+    assert MultiLabel.learn(records(["a", "b"], "a"), COLUMNS).settings == {}
 
 
 def test_several_labels_that_are_none():

@@ -22,7 +22,7 @@ from unmask.data.decode import (
 )
 from unmask.data.objects import json_lines, json_told
 from unmask.data.parquet import holds_texts, opened_parquet, parquet_batches, texts_of_column
-from unmask.data.tables import csv_told, rows_of, separator_of
+from unmask.data.tables import columns_counted, csv_told, rows_of, separator_of
 from unmask.data.where import Kind, Source, find_sources
 from unmask.errors import UserError
 
@@ -265,9 +265,8 @@ def _read_table(texts: Iterator[str], source: Source, reading: Reading, guess: _
     column = names.cells.index(guess.column(reading.text, names.cells))
     for row in rows:
         if len(row.cells) <= column:
-            raise UserError(
-                f"{source.name}, line {row.line} has {len(row.cells)} columns; the text is in column {column + 1}."
-            )
+            there = columns_counted(len(row.cells))
+            raise UserError(f"{source.name}, line {row.line} has {there}; the text is in column {column + 1}.")
         yield row.cells[column], f"line {row.line}"
 
 

@@ -1,5 +1,6 @@
 """Which column plays which role in a task: as it was said, or guessed from names and contents, and then said aloud."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -18,6 +19,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "choose": ("context", "question", "choices", "label"),
 }
 """The roles that columns have in each task."""
+_DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
 _NONE = ("", "none")
 """What may be said for a role that no column is to play."""
 
@@ -74,9 +76,14 @@ class _Roles:
         self.task, self.names, self.labelled = task, list(names), labelled
         self.also = set(sample[0].values) if sample else set()
         """What may be said besides: CoNLL columns by their numbers, those of tokens and tags too."""
+        self.places = [record.place for record in sample]
         self.values = {name: [_value(record, name) for record in sample] for name in names}
         self.bytes = {name for name, values in self.values.items() if any(isinstance(value, bytes) for value in values)}
         """Columns that hold no text, such as images, or text in another encoding."""
+        self.empty = {
+            name for name, values in self.values.items() if name.isdecimal() and values and not _given(values)
+        }
+        """Columns without a name and without content, which spreadsheets leave behind."""
         self.plain = {known.plain(name): name for name in reversed(self.names)}
         self.found: dict[str, str] = {}
         self.guessed: dict[str, str] = {}
@@ -112,7 +119,7 @@ class _Roles:
     def free(self) -> list[str]:
         """The columns that play no role yet."""
         taken = {name for column in self.found.values() for name in (column, *column.split(","))}
-        return [name for name in self.names if name not in taken]
+        return [name for name in self.names if name not in taken | self.empty]
 
     def guess(self, role: str, column: str | None) -> bool:
         """Gives the role to a column, if there is one and nothing was said of the role."""
@@ -129,13 +136,33 @@ class _Roles:
 
     def must(self, role: str) -> None:
         """Asks for the column of a role that none was found for."""
-        if self.open(role):
-            free = ", ".join(self.free())
-            if not free:
-                raise UserError(
-                    f"There is no column for the {role}, only {', '.join(self.names)}; the data must have one."
-                )
+        if not self.open(role):
+            return
+        names, free = ", ".join(self.names), ", ".join(self.free())
+        if free:
             raise UserError(f"Which column holds the {role}? Say --{role} with one of {free}.")
+        said = [f"--{one} is {column!r}" for one, column in self.found.items() if one not in self.guessed]
+        if said:
+            raise UserError(
+                f"No column is left for the {role}: {' and '.join(said)}, and there are only {names}; each role needs "
+                "a column of its own."
+            )
+        raise UserError(f"There is no column for the {role}, only {names}; the data must have one.")
+
+    def must_fit(self, role: str, likely: Sequence[str], test: Callable[[list[Any]], bool], what: str) -> None:
+        """Tells what is wrong with the column that has a name for the role, or is the only one left."""
+        free = self.free()
+        name = self.by_name(likely) or (free[0] if len(free) == 1 else None)
+        if not self.open(role) or name is None:
+            return
+        begin, values = f"No column holds {what}s for the {role}: {name!r} looks like the one, but", self.values[name]
+        for value, place in zip(values, self.places, strict=True):
+            if _given([value]) and not test([value]):
+                has_comma = _DECIMAL_COMMA.fullmatch(str(value))
+                remedy = "write a point for its comma" if has_comma else f"mend it, or say another column with --{role}"
+                raise UserError(f"{begin} {str(value)[:60]!r} ({place}) is no {what}; {remedy}.")
+        if n_empty := len(values) - len(_given(values)):
+            raise UserError(f"{begin} {n_empty} of its first {len(values)} are empty; leave those out.")
 
     def refuse_bytes(self) -> None:
         """What a model is to read must be text."""
@@ -166,6 +193,8 @@ def _of_texts(roles: _Roles) -> None:
     roles.must("text")
     if roles.labelled:
         roles.guess("label", _label_by_content(roles))
+        if roles.task == "regress":
+            roles.must_fit("label", known.LABEL, _are_numbers, "number")
         roles.must("label")
 
 
@@ -220,8 +249,13 @@ def _of_tags(roles: _Roles) -> None:
         return
     if "text" in roles.found and roles.guess("spans", roles.by_name(known.SPANS, _are_spans)):
         return
-    if not roles.guess("tags", roles.by_name(known.TAGS, _are_lists)):
-        roles.must("tags" if "tokens" in roles.found else "spans")
+    if roles.guess("tags", roles.by_name(known.TAGS, _are_lists)):
+        return
+    if "tokens" in roles.found:
+        roles.must_fit("tags", known.TAGS, _are_lists, "list")
+        roles.must("tags")
+    roles.must_fit("spans", known.SPANS, _are_spans, "list")
+    roles.must("spans")
 
 
 def _only_text(roles: _Roles) -> str | None:
@@ -277,12 +311,12 @@ def _are_words(values: list[Any]) -> bool:
 
 
 def _are_texts(values: list[Any]) -> bool:
-    """Whether most are several words or several Chinese characters, and most are different."""
+    """Whether most are several words or several Chinese characters, not missing, and most are different."""
     given = _given(values)
     if not given or not _are_words(given):
         return False
     long = sum(len(value.split()) > 1 or (len(value) > 3 and has_han(value)) for value in given)
-    return 2 * long > len(given) and 3 * len(set(given)) > len(given)
+    return 2 * long > len(values) and 3 * len(set(given)) > len(given)
 
 
 def _are_numbers(values: list[Any]) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from unmask.data.tables import columns_counted
 from unmask.errors import UserError
 
 TAG = re.compile(r"O|[BIESLUM][-_]\S+")
@@ -44,9 +45,12 @@ class Layout:
     tags_are_schemed: bool = False
 
     def cells(self, line: str) -> list[str]:
-        """The columns of one line."""
+        """The columns of one line, without the blanks around them; but a blank may be a token."""
         if self.separator is not None:
-            return line.rstrip("\r").split(self.separator)
+            cells = [cell.strip(" ") or cell for cell in line.rstrip("\r").split(self.separator)]
+            if self.tags is not None and self.tags < len(cells):
+                cells[self.tags] = cells[self.tags].strip()
+            return cells
         return _SPACES.split(line.strip(" \t"))
 
 
@@ -59,7 +63,9 @@ def find_layout(lines: Sequence[str]) -> Layout:
     rows = [cells for line in filled if len(cells := rough.cells(line)) == n]
     has_counters = n > 2 and all(_COUNTER.fullmatch(cells[0]) for cells in rows) and rows[0][0].startswith("1")
     # A separator at the end of every line, or a note in a few, makes no column of tags.
-    last = max((column for column in range(n) if 2 * sum(bool(row[column]) for row in rows) > len(rows)), default=0)
+    last = max(
+        (column for column in range(n) if 2 * sum(bool(row[column].strip()) for row in rows) > len(rows)), default=0
+    )
     tags = {(10, True): 3, (4, True): 2}.get((n, has_counters), last)  # CoNLL-U, GermEval
     has_tags = tags > has_counters
     layout = Layout(
@@ -68,7 +74,8 @@ def find_layout(lines: Sequence[str]) -> Layout:
         tokens=int(has_counters),
         tags=tags if has_tags else None,
         has_counters=has_counters,
-        tags_are_schemed=has_tags and all(TAG.fullmatch(row[tags]) for row in rows if row[tags] and row[0] != "#"),
+        tags_are_schemed=has_tags
+        and all(TAG.fullmatch(row[tags]) for row in rows if row[tags].strip() and row[0] != "#"),
     )
     return Layout(**{**vars(layout), "has_segments": n > 1 and _have_segments(lines, layout)})
 
@@ -114,18 +121,12 @@ def sentences(lines: Iterable[str], layout: Layout, name: str) -> Iterator[Sente
         if _is_left_out(cells, layout):
             continue
         if len(cells) != layout.n_columns or not all(cells[column] for column in needed):
-            raise UserError(
-                f"{name}, line {number} has {_columns(sum(map(bool, cells)))}, but the file has {layout.n_columns}: "
-                f"{line[:60]!r}."
-            )
+            there = columns_counted(sum(map(bool, cells)))
+            raise UserError(f"{name}, line {number} has {there}, but the file has {layout.n_columns}: {line[:60]!r}.")
         begin = begin if rows else number
         rows.append(cells)
     if rows:
         yield _sentence(rows, layout, begin)
-
-
-def _columns(n: int) -> str:
-    return f"{n} column" if n == 1 else f"{n} columns"
 
 
 def _is_left_out(cells: list[str], layout: Layout) -> bool:

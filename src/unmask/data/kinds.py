@@ -67,7 +67,8 @@ def guess_kind(ending: str, lines: Sequence[str]) -> tuple[RecordKind, bool]:
 
 def _kind_of_json(lines: Sequence[str]) -> RecordKind:
     head = "\n".join(lines)
-    if _QUESTIONS.search(head) or (_ARTICLES.match(head) and not _is_json(lines[0])):
+    is_one = not any(line.strip() for line in lines[1:])
+    if _QUESTIONS.search(head) or (_ARTICLES.match(head) and (is_one or not _is_json(lines[0]))):
         return "squad"
     return "json" if head.lstrip().startswith("[") else "jsonl"
 

@@ -24,7 +24,7 @@ from unmask.data.objects import json_items, json_lines, json_told
 from unmask.data.parquet import parquet_rows
 from unmask.data.race import one_a_question
 from unmask.data.squad import questions
-from unmask.data.tables import Row, csv_told, rows_of, separator_of
+from unmask.data.tables import Row, columns_counted, csv_told, rows_of, separator_of
 from unmask.data.tfds import tfds_rows
 from unmask.data.where import STDIN, Source, ending_of, find_sources
 from unmask.errors import UserError
@@ -279,12 +279,14 @@ def _head_of(texts: Iterator[str]) -> tuple[list[str], list[str]]:
 
 def _read_jsonl(source: Source, texts: Iterator[str]) -> Iterator[Record]:
     for entry, number in json_lines(lines_of(texts), source):
-        yield from (Record(values, f"{source.name}, line {number}") for values in one_a_question(entry))
+        place = f"{source.name}, line {number}"
+        yield from (Record(values, place) for values in one_a_question(entry, place))
 
 
 def _read_json(source: Source, texts: Iterator[str]) -> Iterator[Record]:
     for entry, number in json_items(texts, source):
-        yield from (Record(values, f"{source.name}, item {number}") for values in one_a_question(entry))
+        place = f"{source.name}, item {number}"
+        yield from (Record(values, place) for values in one_a_question(entry, place))
 
 
 def _read_squad(source: Source, texts: Iterator[str]) -> Iterator[Record]:
@@ -348,7 +350,8 @@ def _open_table(begun: _Begun, reading: Reading, say: Say) -> tuple[list[str] | 
     if reading.header is None and not header:
         say(f"{name} has no header, so its columns are numbered from 1 to {width} (otherwise: --header).")
     elif reading.header is None and not are_names(first[0].cells):
-        say(f"{name}: its first line is read as a header: {', '.join(first[0].cells)} (otherwise: --no-header).")
+        named = ", ".join(filter(None, first[0].cells))
+        say(f"{name}: its first line is read as a header: {named} (otherwise: --no-header).")
     names = _checked_names(first[0].cells, name) if header else [str(number) for number in range(1, width + 1)]
     return names, _records_of(chain(first[header:], rows), names, name)
 
@@ -358,7 +361,7 @@ def _records_of(rows: Iterable[Row], names: Sequence[str], file: str) -> Iterato
         place = f"{file}, line {row.line}"
         if len(row.cells) != len(names):
             raise UserError(
-                f"{place} has {len(row.cells)} columns, but the first line has {len(names)}: "
+                f"{place} has {columns_counted(len(row.cells))}, but the first line has {len(names)}: "
                 f"{' | '.join(row.cells)[:60]!r}."
             )
         yield Record(dict(zip(names, row.cells, strict=True)), place)

@@ -61,7 +61,8 @@ def _of(entry: Any, word: str, kind: type, where: str) -> Any:
             if not isinstance(entry[name], kind):
                 raise UserError(f"{where}: {name} must be a {kind.__name__}, not a {type(entry[name]).__name__}.")
             return entry[name]
-    raise UserError(f"{where} has no {names[0]}, only {', '.join(entry) or 'nothing'}.")
+    there = ", ".join(entry) or "nothing"
+    raise UserError(f"{where} has no {names[0]}, only {there}; the file looks like JSON as SQuAD has it.")
 
 
 def _question(asked: Any, context: str, title: str, number: int, name: str) -> dict[str, Any]:

@@ -25,6 +25,11 @@ class Row(NamedTuple):
     """The line that it begins in, from 1."""
 
 
+def columns_counted(n: int) -> str:
+    """So many columns, in words."""
+    return f"{n} column" if n == 1 else f"{n} columns"
+
+
 @contextmanager
 def csv_told(source: Source) -> Iterator[None]:
     """What Python's csv module finds wrong, as one sentence."""

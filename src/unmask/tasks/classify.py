@@ -1,13 +1,11 @@
 """Text classification: one label for a text or a pair, or any number of labels. Devlin et al. 2018, section 4.1."""
 
-import json
 import logging
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Listed
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +13,7 @@ import numpy as np
 
 from unmask.data.readers import Record
 from unmask.errors import UserError
+from unmask.tasks.labels import parted, said_in, separator_of, told
 from unmask.tasks.metrics.bootstrap import Statistic
 from unmask.tasks.metrics.calibration import fit_temperature
 from unmask.tasks.metrics.classification import classification_statistic, multi_label_statistic
@@ -25,7 +24,6 @@ from unmask.text import Tokenizer
 
 log = logging.getLogger("unmask")
 
-_SEPARATORS = re.compile(r"[,;|，；、]")
 _MOST_CLASSES = 10_000
 _SIGNIFICANT = 3.84
 """Of a chi-squared with one degree of freedom, 5 % are above."""
@@ -147,22 +145,27 @@ class MultiLabel(Task[TextExample, MultiClassified]):
 
     @classmethod
     def learn(cls, records: Iterable[Record], columns: Mapping[str, str], **options: Any) -> "MultiLabel":
-        """The task with the labels that occur."""
+        """The task with the labels that occur, and what parts them if they stand in texts."""
         del options
-        classes = _ordered(label for record in records for label in _labels(record, columns["label"]))
+        cells = [_cell(record, columns["label"]) for record in records]
+        separator = separator_of(cells)
+        classes = _ordered(label for cell in cells for label in parted(cell, separator))
         if len(classes) == 2 and {name.lower() for name in classes} <= _YES | _NO:
             raise UserError(
                 f"{columns['label']!r} holds {classes[0]} and {classes[1]} only; with several such columns say all of "
                 "them (--label a,b,c), with one of them leave out --multi-label."
             )
-        return cls(classes)
+        if all(isinstance(cell, str) or not cell for cell in cells):
+            log.info("%s", told(columns["label"], separator, classes))
+        return cls(classes, {} if separator is None else {"separator": separator})
 
     def examples(self, records: Iterable[Record], columns: Mapping[str, str], *, labelled: bool) -> list[TextExample]:
         """Texts with the numbers of their labels, as tuples."""
         number = {name: i for i, name in enumerate(self.classes)}
+        separator = self.settings.get("separator")
         found = []
         for record in records:
-            said = _labels(record, columns["label"]) if labelled else []
+            said = parted(_cell(record, columns["label"]), separator) if labelled else []
             unknown = next((label for label in said if label not in number), None)
             if unknown is not None:
                 raise UserError(_unknown(record, unknown, self.classes))
@@ -254,8 +257,8 @@ def _label(record: Record, column: str) -> str:
     return text
 
 
-def _labels(record: Record, column: str) -> list[str]:
-    """The labels of a record, maybe none: a list, a text with commas, semicolons or bars between them, or columns.
+def _cell(record: Record, column: str) -> list[str] | str:
+    """The labels of a record, maybe none, or a text in which they are still to be parted.
 
     Several columns, named with commas between them, each hold 0 or 1 for the label that they are named after.
     """
@@ -264,11 +267,7 @@ def _labels(record: Record, column: str) -> list[str]:
     value = record.values.get(column)
     if isinstance(value, dict):
         raise UserError(f"{record.place}: {column!r} must hold a list of labels, not an object.")
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        with suppress(ValueError):  # "[draft], news" are two labels
-            value = json.loads(value)
-    parts = value if isinstance(value, list) else _SEPARATORS.split("" if is_missing(value) else str(value))
-    return list(dict.fromkeys(name for part in parts if not is_missing(part) and (name := str(part).strip())))
+    return said_in(value)
 
 
 def _is_set(record: Record, column: str) -> bool:
