@@ -45,6 +45,7 @@ from timing import clock_for, machine, take_turns
 from unmask import backend, save_model, sources
 from unmask.data.readers import read_records
 from unmask.files import read_json, write_json
+from unmask.memory import freed_memory_kept, old_objects_left_alone
 from unmask.predict import TASK_FILE
 from unmask.train.finetune import Tuner
 from unmask.train.labelled import Data, Labelled, read_labelled
@@ -181,7 +182,7 @@ class Contest:
             backend.make_deterministic()
         else:
             torch.use_deterministic_algorithms(False)
-        with backend.freed_memory_kept() if name == "unmask" else nullcontext():  # as its loop does
+        with freed_memory_kept() if name == "unmask" else nullcontext():  # as its loop does
             start = self.clock()
             n_updates = sum(1 for _ in updates)
             seconds = self.clock() - start
@@ -240,9 +241,12 @@ def compare(key, job, labelled, source, options):
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         contest = Contest(job, labelled, source, key["seed"], options, Path(scratch))
-        turns = contest.training()
         timed = min(TIMED_EXAMPLES, len(labelled.dev))
-        found, seconds = contest.prediction(data_of(job), rounds=options.rounds, timed=timed)
+        # Each side would look for garbage among the other's objects too; ours leaves old ones alone by itself.
+        with old_objects_left_alone():
+            turns = contest.training()
+        with old_objects_left_alone():
+            found, seconds = contest.prediction(data_of(job), rounds=options.rounds, timed=timed)
         result = {
             **key,
             "train_examples": len(labelled.train),

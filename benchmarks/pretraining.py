@@ -36,6 +36,7 @@ from unmask.corpus.build import build_corpus
 from unmask.corpus.documents import texts_of
 from unmask.data.batches import Batches
 from unmask.data.shards import Corpus
+from unmask.memory import freed_memory_kept
 from unmask.text.train import Plan, train_tokenizer
 from unmask.train.pretrain import Trainer, step_input_of
 from unmask.train.recipe import Recipe
@@ -63,7 +64,7 @@ class Ours:
         backend.make_deterministic()
         self.trainer = Trainer(Corpus(folder), load_tokenizer(folder), recipe, workers=0)
         self.number = 0
-        self.memory = backend.freed_memory_kept()
+        self.memory = freed_memory_kept()
         self.memory.__enter__()  # for as long as this lives, as in a run
 
     def turn(self) -> None:

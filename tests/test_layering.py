@@ -44,6 +44,7 @@ def test_rooms_import_downwards_only(path):
         "progress": {"errors"},
         "interruption": set(),
         "lengths": set(),
+        "memory": set(),
         "text": {"config", "errors", "sources", "files", "progress"},
         "data": {"text", "errors", "files"},
         "corpus": {"data", "text", "errors", "files", "progress"},
@@ -55,9 +56,9 @@ def test_rooms_import_downwards_only(path):
         "predict": {"engines", "tasks", "checkpoint", "model", "data", "text", "errors", "backend", "sources", "files"},
         "train": {
             *("tasks", "engines", "predict", "checkpoint", "model", "data", "text", "config", "errors"),
-            *("backend", "sources", "files", "progress", "lengths", "interruption"),
+            *("backend", "sources", "files", "progress", "lengths", "interruption", "memory"),
         },
-        "predict_file": {"predict", "tasks", "data", "errors", "interruption", "progress"},
+        "predict_file": {"predict", "tasks", "data", "errors", "interruption", "memory", "progress"},
         "quickstart": {"checkpoint", "model", "backend", "train", "data", "text", "errors", "files"},
         "evaluate": {"report", "predict", "tasks", "data", "errors", "files", "progress"},
     }

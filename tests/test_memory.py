@@ -1,10 +1,12 @@
-"""Freed memory stays with the process while it trains, and is given back afterwards."""
+"""Freed memory stays with the process while it trains, and is given back afterwards; old objects are left alone."""
 
+import gc
 import platform
+import weakref
 
 import pytest
 
-from unmask.backend import freed_memory_kept
+from unmask.memory import freed_memory_kept, old_objects_left_alone
 
 resource = pytest.importorskip("resource")
 SIZE = 48 << 20
@@ -48,3 +50,24 @@ def test_it_ends_with_an_error_too(usual):
     with pytest.raises(ValueError, match="astray"), freed_memory_kept():
         raise ValueError("astray")
     assert faults() > 10
+
+
+class Loop:
+    """Garbage that only a search finds."""
+
+    def __init__(self):
+        self.itself = self
+
+
+def test_garbage_is_looked_for_among_new_objects_alone():
+    n_before, old = gc.get_freeze_count(), Loop()
+    last = weakref.ref(old)
+    with old_objects_left_alone():
+        assert gc.get_freeze_count() > n_before
+        new = weakref.ref(Loop())
+        del old
+        gc.collect()
+        assert (new(), last() is None) == (None, False)
+    gc.collect()
+    assert last() is None
+    assert gc.get_freeze_count() == 0

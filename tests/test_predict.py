@@ -269,6 +269,15 @@ def test_vectors_are_those_of_transformers(tuned):
         predictor.embed(texts, pooling="max")
 
 
+def test_a_stride_in_a_folder_of_choices_means_nothing(tuned, monkeypatch):
+    """Folders were once written with one, though contexts were cut all the same."""
+    predictor = tuned.predictor("choose")
+    monkeypatch.setitem(predictor.settings, "stride", 4)
+    assert predictor.window(None, None).stride is None
+    with pytest.raises(UserError, match="--stride is not for choose"):
+        predictor.choose(["a", "b"], question="the film", stride=4)
+
+
 def test_a_text_longer_than_the_model_is_cut_and_said_or_read_in_windows(tuned, caplog):
     predictor = tuned.predictor("classify")
     text = " ".join(["the film was a"] * 20 + ["dull awful boring"] * 10)

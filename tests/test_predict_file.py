@@ -208,6 +208,27 @@ def test_outputs_that_cannot_be(tuned, tmp_path):
         run(predictor, str(source), source / "out.csv")
 
 
+def test_what_was_cut_or_empty_is_totalled_over_the_file(tuned, tmp_path, caplog, monkeypatch):
+    texts = [["fine", "joy " * 40, "", "joy " * 60][n % 4] for n in range(20)]
+    source = str(small_tasks.write_rows(tmp_path / "in.csv", [{"text": text, "label": "good"} for text in texts]))
+    predictor = tuned.predictor("classify")
+    run(predictor, source, tmp_path / "a.csv")
+    kinds = ("texts are longer than 32 tokens", "texts are empty")
+    told = [[line for line in caplog.messages if kind in line] for kind in kinds]
+    assert [[line.partition(" texts")[0] for line in lines] for lines in told] == [
+        ["4 of 8", "In all, 10 of 20"],
+        ["2 of 8", "In all, 5 of 20"],
+    ]
+    assert "in.csv, line 4)" in told[1][1]
+    with monkeypatch.context() as patch:
+        stop_after(predictor, 1, patch)
+        with pytest.raises(Stop):
+            run(predictor, source, tmp_path / "b.csv")
+    caplog.clear()
+    run(predictor, source, tmp_path / "b.csv")
+    assert any(line.startswith("After row 8, 6 of 12 texts are longer") for line in caplog.messages)
+
+
 def test_any_columns_of_objects_come_through(tuned, tmp_path):
     rows = [{"text": "the film was great", "meta": {"x": [1, None]}, "n": 1.5}, {"text": "dull", "meta": None, "n": 2}]
     small_tasks.write_rows(tmp_path / "in.jsonl", rows)

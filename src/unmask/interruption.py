@@ -6,8 +6,8 @@ An exception at any moment would tear what is being written; and raised in anoth
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import Any, Self
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
 
 class Interrupted(Exception):  # noqa: N818  (nothing went wrong)
@@ -15,13 +15,23 @@ class Interrupted(Exception):  # noqa: N818  (nothing went wrong)
 
 
 class Interruption:
-    """Ctrl-C and SIGTERM are noted, and acted on where nothing is lost. A second one acts at once."""
+    """Ctrl-C and SIGTERM are noted, and acted on where nothing is lost. A second one acts at once.
+
+    Inside another one it is that one, which may have been asked before, as while a model was loaded.
+    """
+
+    _outermost: ClassVar["Interruption | None"] = None
 
     def __init__(self) -> None:
         self.asked = False
+        self.exit_code = 128 + signal.SIGINT
+        """What a shell expects of a program that a signal has ended."""
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Interruption":
+        if Interruption._outermost is not None:
+            return Interruption._outermost
+        Interruption._outermost = self
         for number in (signal.SIGINT, signal.SIGTERM):
             try:
                 self._before[number] = signal.signal(number, self._note)
@@ -30,27 +40,25 @@ class Interruption:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if Interruption._outermost is self:
+            Interruption._outermost = None
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def _note(self, number: int, frame: Any) -> None:
-        del number, frame
+        del frame
         if self.asked:
             raise KeyboardInterrupt
-        self.asked = True
+        self.asked, self.exit_code = True, 128 + number
         print("Stopping; once more stops at once, and loses what was not saved.", file=sys.stderr)
 
 
 @contextmanager
 def told_how_to_go_on(command: str) -> Iterator[None]:
-    """An interruption ends well, with the line that goes on; also one before or after the part that saves."""
-    before = signal.getsignal(signal.SIGTERM)
-    with suppress(ValueError):  # not in the main thread
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    except (Interrupted, KeyboardInterrupt) as stopped:
-        print(f"{str(stopped) or 'Stopped.'} To go on, run the same command again:\n  {command}")
-    finally:
-        with suppress(ValueError):
-            signal.signal(signal.SIGTERM, before)
+    """An interruption ends with the line that goes on, and an exit code by which scripts know that work is left."""
+    with Interruption() as interruption:
+        try:
+            yield
+        except (Interrupted, KeyboardInterrupt) as stopped:
+            print(f"{str(stopped) or 'Stopped.'} To go on, run the same command again:\n  {command}")
+            raise SystemExit(interruption.exit_code) from None

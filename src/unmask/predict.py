@@ -27,6 +27,7 @@ from unmask.tasks.classify import Classified, MultiClassified
 from unmask.tasks.fill import FilledText, Row, filled, read_masks
 from unmask.tasks.read import ReadAnswer
 from unmask.tasks.regress import Measured
+from unmask.tasks.remarks import Tell, tell
 from unmask.tasks.tag import TagAnswer
 from unmask.tasks.task import Task, as_trained
 from unmask.tasks.texts import TextExample, sequences_of
@@ -202,6 +203,7 @@ class Predictor:
         max_length: int | None = None,
         stride: int | None = None,
         done: Callable[[int], None] | None = None,
+        tell: Tell = tell,
     ) -> list[Any]:
         """The answers to records, as a file gives them, in their order.
 
@@ -212,10 +214,11 @@ class Predictor:
             max_length: the tokens that are read of a text at once; as in training if not given.
             stride: what is longer is read in windows that share so many tokens; as in training if not given.
             done: is told how many more rows were computed.
+            tell: hears what is remarkable about the records, such as how many are cut; they are warnings if not given.
         """
         mine = self.task_for(task)
         examples = mine.examples(records, columns, labelled=False)
-        units = mine.units(examples, self.tokenizer, self.window(max_length, stride))
+        units = mine.units(examples, self.tokenizer, self.window(max_length, stride, tell))
         return mine.answers(examples, units, self.engine.logits(units, done))
 
     def _tell_of_pairs(self, columns: Mapping[str, str]) -> None:
@@ -247,14 +250,14 @@ class Predictor:
         self._tell_of_pairs(chosen)
         return chosen
 
-    def window(self, max_length: int | None, stride: int | None) -> Window:
+    def window(self, max_length: int | None, stride: int | None, tell: Tell = tell) -> Window:
         """How long texts are read: as was said, or as in training."""
         limit = self.model.config.max_positions
         usual = int(self.settings.get("length") or min(limit, _USUAL_LENGTH))
         length = usual if max_length is None else max_length
-        if length > limit:
-            raise UserError(f"{length} tokens, but this model reads {limit}; pass --max-length {limit} or --stride.")
-        return Window(length, self.settings.get("stride") if stride is None else stride)
+        task = self.task_for(None)
+        learnt = self.settings.get("stride") if task.windowed else None
+        return task.window(length, learnt if stride is None else stride, limit=limit, tell=tell)
 
     # --- filling masks ---------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ import codecs
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -17,12 +17,14 @@ from unmask.data.where import source_hash
 from unmask.data.writers import RowWriter, free_names
 from unmask.errors import UserError
 from unmask.interruption import Interrupted, Interruption
+from unmask.memory import old_objects_left_alone
 from unmask.predict import Predictor
 from unmask.progress import Progress
 from unmask.tasks.choose import Chosen
 from unmask.tasks.classify import Classified, MultiClassified
 from unmask.tasks.read import ReadAnswer
 from unmask.tasks.regress import Measured
+from unmask.tasks.remarks import Tally
 from unmask.tasks.tag import TagAnswer
 
 log = logging.getLogger("unmask")
@@ -60,19 +62,29 @@ def predict_file(
             log.info("%s rows are written already; going on after them.", f"{writer.n_rows:,}")
         rows = islice(records, writer.n_rows, None)
         with (
+            Tally(f"After row {writer.n_rows:,}" if writer.n_rows else "In all") as tally,
             Interruption() as interruption,
+            old_objects_left_alone(),
             Progress("predicting", None, "records", done=writer.n_rows) as progress,
         ):
             while part := list(islice(rows, _AT_ONCE)):
-                answers = predictor.predict(part, columns, max_length=max_length, stride=stride)
+                if interruption.asked:
+                    raise Interrupted(f"Stopped after {writer.n_rows:,} rows, which are saved.")
+                answers = predictor.predict(part, columns, max_length=max_length, stride=stride, tell=tally.add)
                 writer.write(
                     _row(record.place, records.columns_of(record), answer, names)
                     for record, answer in zip(part, answers, strict=True)
                 )
                 progress.advance(len(part))
-                if interruption.asked:
-                    raise Interrupted(f"Stopped after {writer.n_rows:,} rows, which are saved.")
         return writer.n_rows
+
+
+def write_answers(asked: Sequence[Mapping[str, Any]], answers: Sequence[Any], output: str | Path) -> None:
+    """Writes a row for each answer, with what was asked before it."""
+    names = free_names(list(answer_row(answers[0])), asked[0])
+    rows = [_row("", given, answer, names) for given, answer in zip(asked, answers, strict=True)]
+    with RowWriter(Path(output).expanduser(), list(rows[0]), {"rows": rows}) as writer:
+        writer.write(rows[writer.n_rows :])
 
 
 def _tell_of_bytes(records: Records) -> None:

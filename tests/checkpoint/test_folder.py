@@ -150,7 +150,7 @@ def test_a_missing_head_is_made_and_said(tmp_path, caplog):
         "classifier.out_proj.bias",
     ]
     assert "masked-LM head" in model.report.unused
-    assert "new and untrained" in caplog.text
+    assert "new and untrained, since it lacks them: classifier.dense.weight" in caplog.text
     assert tuple(model(np.array([[0, 5, 2]])).shape) == (1, 2)
     other = load_model(tmp_path, "classify", classes=["neg", "pos"], seed=2)
     assert not np.array_equal(numpy(model.head.dense.kernel), numpy(other.head.dense.kernel))
@@ -159,9 +159,15 @@ def test_a_missing_head_is_made_and_said(tmp_path, caplog):
     )
 
 
-def test_new_classes_replace_the_old_head(tmp_path):
+def test_new_classes_replace_the_old_head(tmp_path, caplog):
     hf_models.make("bert", "classify").save_pretrained(tmp_path)
+    stored = ", ".join(load_model(tmp_path).config.classes)
     model = load_model(tmp_path, classes=["a", "b", "c", "d"])
+    assert caplog.messages == [
+        f"{tmp_path}: new and untrained, since it has them for the labels {stored} only: classifier.weight, "
+        "classifier.bias; fine-tune before use."
+    ]
+    assert model.report.replaced == model.report.new
     assert model.report.new == ["classifier.weight", "classifier.bias"]  # the pooler is kept
     assert tuple(model(np.array([[5, 6]])).shape) == (1, 4)
 
@@ -240,10 +246,12 @@ def test_integer_weights_are_refused(tmp_path):
         load_model(tmp_path)
 
 
-def test_another_tasks_output_layer_is_not_taken(tmp_path):
+def test_another_tasks_output_layer_is_not_taken(tmp_path, caplog):
     hf_models.make("bert", "classify").save_pretrained(tmp_path)
     assert load_model(tmp_path, "tag").report.new == ["classifier.weight", "classifier.bias"]
     assert load_model(tmp_path, "choose").report.new == ["classifier.weight", "classifier.bias"]
+    told = "new and untrained, since it has them for the head classify only: classifier.weight, classifier.bias;"
+    assert [told in message for message in caplog.messages] == [True, True]
 
 
 @pytest.mark.parametrize("shard", ["../out.safetensors", "/etc/passwd", 1])
@@ -290,6 +298,11 @@ def test_what_a_folder_cannot_say_is_not_saved(family, changes, tmp_path):
     with pytest.raises(UserError, match=f"cannot have .*{next(iter(changes))} = "):
         save_model(model, None, tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_all_files_may_be_read_by_whom_a_new_file_may(tmp_path):
+    save_model(Bert(preset("roberta", "tiny", vocab_size=40), "encoder", seed=0), None, tmp_path / "new")
+    assert len({path.stat().st_mode for path in (tmp_path / "new").iterdir() if path.suffix != ".lock"}) == 1
 
 
 def test_lora_is_saved_in_its_kernels(tmp_path):

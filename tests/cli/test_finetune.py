@@ -100,5 +100,5 @@ def test_other_tasks_mistakes(tuned, tmp_path, unmask, monkeypatch):
 def test_outputs_that_cannot_be(tuned, tmp_path, unmask):
     (tmp_path / "file").write_text("")
     ran = unmask(*arguments(tuned, tmp_path / "file" / "out"))
-    assert is_one_sentence(ran, "file")
+    assert is_one_sentence(ran, "file is a file, not a folder; choose another place.")
     assert is_one_sentence(unmask(*arguments(tuned, tmp_path)), "holds something already (file)")

@@ -45,6 +45,32 @@ def test_files(tuned, tmp_path, unmask):
     assert (tmp_path / "out.tsv").read_text().startswith("text\tlabel\tprediction\tprobability\tprobabilities\n")
 
 
+@pytest.mark.parametrize(
+    ("task", "texts", "asked"),
+    [
+        ("classify", ["the film was great", "a dull story"], ["text"]),
+        ("pair", ["the film", "a great story"], ["text", "pair"]),
+        ("tag", ["the film was Anna"], ["text"]),
+        ("read", ["which colour is it ?", "the film was red"], ["question", "context"]),
+        ("choose", ["the story", "awful end", "great film"], ["question", "choices"]),
+    ],
+)
+def test_answers_to_texts_in_a_file(tuned, tmp_path, unmask, task, texts, asked):
+    output = tmp_path / "new" / "out.jsonl"
+    ran = unmask(tuned(task), *texts, "--output", output)
+    assert ran.code == 0, ran.err
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    assert ran.out.strip() == f"{len(rows)} rows are in {output}."
+    assert [list(row)[: len(asked)] for row in rows] == [asked] * len(rows)
+    found = [{name: value for name, value in row.items() if name not in asked} for row in rows]
+    assert found == json.loads(unmask(tuned(task), *texts, "--json").out)
+    if task == "classify":
+        assert [row["text"] for row in rows] == texts
+        assert unmask(tuned(task), *texts, "--output", tmp_path / "a.csv", "--json").out.startswith("[")
+        header = "text,prediction,probability,probabilities"
+        assert (tmp_path / "a.csv").read_text().splitlines()[0] == header
+
+
 def test_mistakes(tuned, tmp_path, unmask):
     given = tuned.test_file("classify")
     (tmp_path / "file").write_text("")
@@ -54,9 +80,12 @@ def test_mistakes(tuned, tmp_path, unmask):
         ([tuned("classify"), "--input", given], "Say with --output where the answers go"),
         ([tuned("classify"), "--input", given, "--output", given], "is the input too; choose another name"),
         ([tuned("classify"), "--input", given, "--output", tmp_path / "out.docx"], "choose one of these endings."),
-        ([tuned("classify"), "--input", given, "--output", tmp_path / "file" / "x.csv"], "file"),
+        ([tuned("classify"), "--input", given, "--output", tmp_path / "file" / "x.csv"], "is a file, not a folder"),
+        ([tuned("classify"), "a", "--output", tmp_path / "file" / "y" / "x.csv"], "file is a file, not a folder"),
         ([tuned("classify"), "--input", given, "--output", tmp_path / "x.csv", "--text", "t"], "only text, label."),
+        ([tuned("classify"), "a", "--output", tmp_path / "out.docx"], "choose one of these endings."),
         ([tuned("classify"), "a", "--max-length", 64], "64 tokens, but this model reads 32; pass --max-length 32"),
+        ([tuned("choose"), "a", "b", "c", "--stride", 4], "--stride is not for choose, which cuts what is too long"),
         ([tuned("pair"), "a"], "This model reads pairs of texts; give two, four, … of them."),
         ([tuned("read"), "a"], "A model for read needs a question and what it is about: two texts or more."),
         ([tuned.base, "a"], "was trained for no task, nothing to predict; fine-tune a model for it first."),

@@ -118,6 +118,25 @@ def test_every_choice_is_a_row_that_fits():
     assert units[2].sequences[1].ids == tokenizer.encode("the of", "he was? to").ids
 
 
+@pytest.mark.parametrize(
+    ("limit", "advice"), [(512, "; pass --max-length, up to 512, to read more of them."), (16, ".")]
+)
+def test_long_contexts_are_cut_and_no_windows_are_promised(caplog, limit, advice):
+    task = Choose()
+    task.units([example(context="the " * 50)], tiny_tokenizers.bert(), task.window(16, None, limit=limit))
+    (told,) = caplog.messages
+    assert told.startswith("3 of 3 texts are longer than 16 tokens and were cut (the longest, x.jsonl, line 4, has ")
+    assert told.endswith(f"){advice}")
+
+
+def test_a_stride_is_refused():
+    with pytest.raises(UserError) as error:
+        Choose().window(16, 4, limit=32)
+    assert str(error.value) == "--stride is not for choose, which cuts what is too long; leave it out."
+    with pytest.raises(UserError, match=r"64 tokens, but this model reads 32; pass --max-length 32\.$"):
+        Choose().window(64, None, limit=32)
+
+
 def test_answers_and_figures():
     task = Choose()
     examples = [example(), example(label=0), example(label=2)]

@@ -208,6 +208,12 @@ def test_broken_sequences_are_said_once(caplog):
     assert examples[1].tags == ("O", "B-X")
 
 
+@pytest.mark.parametrize("tags", ["a/NN b/B-X", "a/O b/O"])
+def test_odd_tags_beside_known_ones_and_no_tags_at_all_are_read(tags):
+    examples = Tag(("O", "B-X", "I-X")).examples(conll(tags), CONLL, labelled=True)
+    assert examples[0].tags == ("O", "B-X" if "B-X" in tags else "O")
+
+
 def test_labels_inside_a_token_are_said(caplog):
     task = Tag(("O", "B-X", "I-X"), {"scheme": "IOB2"})
     example = TaggedExample("the", ((0, 1), (1, 3)), ("O", "B-X"), "a.conll, line 3")
@@ -228,6 +234,10 @@ def test_labels_inside_a_token_are_said(caplog):
         (
             lambda: Tag(("O", "B-X", "I-X")).examples(conll("a/B-Y"), CONLL, labelled=True),
             "line 1: the tag 'B-Y' is not among those of the training data: O, B-X, I-X",
+        ),
+        (
+            lambda: Tag(("O", "B-X", "I-X")).examples(conll("a/O b/O", "a/VB b/NN c/NN"), CONLL, labelled=True),
+            r"line 2: none of the tags \(NN, VB\) is among those of the training data: O, B-X, I-X\.$",
         ),
         (lambda: Tag(("O", "B-X")).examples([], {"text": "t"}, labelled=True), "needs a column of tags or of spans"),
         (lambda: Tag(("O", "B-X")).units([], BPE, Window(2)), "window of 2 tokens has no room"),

@@ -217,11 +217,28 @@ def test_lora_trains_thin_matrices_and_the_head(tuned, tmp_path):
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
+def test_lora_depends_on_the_seed_alone(tuned):
+    def thin(**options):
+        return {v.path: np.array(v) for v in tuner(tuned, lora=2, **options).model.variables if "kernel_a" in v.path}
+
+    one, again, other = thin(), thin(), thin(seed=5)
+    assert len(one) == 2
+    assert all((one[path] == again[path]).all() and (one[path] != other[path]).any() for path in one)
+    query, value = one.values()
+    assert (query != value).any()
+    assert abs(query).max() <= (6 / len(query)) ** 0.5 < 2 * abs(query).max()
+
+
 @only_torch
 def test_lora_leaves_frozen_layers_alone(tuned):
     two = small_tasks.write_model(tuned.folder / "two", n_layers=2)
     names = [v.path for v in tuner(tuned, model=two, lora=2, freeze=1).model.trainable_variables]
     assert sum("lora_kernel" in name for name in names) == 4
+
+
+def test_a_stride_is_refused_where_nothing_is_read_in_windows(tuned):
+    with pytest.raises(UserError, match="--stride is not for choose, which cuts what is too long; leave it out"):
+        tuner(tuned, "choose", stride=4)
 
 
 def test_the_same_labels_keep_their_head_and_others_get_a_new_one(tuned, caplog):
@@ -237,7 +254,7 @@ def test_the_same_labels_keep_their_head_and_others_get_a_new_one(tuned, caplog)
     for task in ("multi", "regress"):
         with caplog.at_level(logging.WARNING):
             tuner(tuned, task, folder)
-        assert "new and untrained, since it lacks them: classifier.weight" in caplog.text
+        assert "new and untrained, since it has them for the labels bad, good only: classifier.weight" in caplog.text
         caplog.clear()
 
 

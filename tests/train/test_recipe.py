@@ -91,3 +91,5 @@ def test_differences_are_told_in_words():
     one, other = Recipe.read("roberta-tiny").to_json(), Recipe.read("roberta-tiny", steps=7, save_every=3).to_json()
     assert differences(one, other, free=("save_every",)) == ["steps was 6000 and is 7"]
     assert differences({"train": "0" * 64}, {"train": "f" * 64}) == ["the content of train is another"]
+    assert differences({"dev": "0" * 64}, {"dev": None}) == ["dev was a file and is not given"]
+    assert differences({"dev": None}, {"dev": "0" * 64}) == ["dev was not given and is a file"]

@@ -14,7 +14,6 @@ from unmask.backend.choice import (
 )
 from unmask.backend.foreign_files import read_tensorflow_checkpoint, read_torch_file, torch_arrays
 from unmask.backend.learning import Learner, compiled, learner, loss_and_gradients, make_deterministic
-from unmask.backend.memory import freed_memory_kept
 from unmask.backend.operations import (
     Tensor,
     adopt,
@@ -43,7 +42,6 @@ __all__ = [
     "current",
     "devices",
     "dropout",
-    "freed_memory_kept",
     "fused_attention",
     "fused_attention_of_blocks",
     "fuses_dropout",

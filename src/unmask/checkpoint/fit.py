@@ -21,6 +21,8 @@ class Fit:
     """Tensors of the encoder or decoder that are not there."""
     new: list[str] = field(default_factory=list)
     """Tensors of the head that are not there: they must be drawn at random and want training."""
+    replaced: list[str] = field(default_factory=list)
+    """Those of the new ones that are there, but mean something else."""
     misshapen: list[str] = field(default_factory=list)
     """What is wrong with tensors of another shape than the configuration asks for."""
     unused: dict[str, list[str]] = field(default_factory=dict)
@@ -45,7 +47,10 @@ def fit(config: ModelConfig, head: str, shapes: Mapping[str, tuple[int, ...]], *
     for path, needed in expected_shapes(config, head).items():
         place = names.place_of(f"model/{path}", config, head)
         renewed = new_classes and path.startswith("head/dense/")
-        name = None if renewed else place.found_among(set(shapes))
+        stored = place.found_among(set(shapes))
+        name = None if renewed else stored
+        if renewed and stored is not None:
+            result.replaced.append(place.name)
         if name is None:
             if place.name not in names.ZERO_IF_MISSING:
                 (result.new if path.startswith("head/") else result.missing).append(place.name)

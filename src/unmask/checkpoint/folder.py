@@ -13,7 +13,7 @@ import numpy as np
 from unmask import backend as backends
 from unmask import sources
 from unmask.checkpoint import config_json, names
-from unmask.checkpoint.fit import fit, shown
+from unmask.checkpoint.fit import Fit, fit, shown
 from unmask.checkpoint.tensors import TensorFiles, published_together, write_tensors
 from unmask.config import ModelConfig
 from unmask.errors import UserError
@@ -71,18 +71,24 @@ def load_model(
     tensors = TensorFiles(folder)
     stored_head = config_json.head_of(raw, set(tensors.shapes))
     head = head or stored_head
+    stored_classes = config.classes
     if classes is not None:
         config = config.replace(classes=_distinct(classes))
     # The output layer of another task has the same name in many folders, and another meaning.
     new_classes = classes is not None or head != stored_head
     model = build_model(config, head, tensors, seed=seed, new_classes=new_classes)
-    if model.report.new:
-        log.warning(
-            "%s: new and untrained, since it lacks them: %s; fine-tune before use.", source, shown(model.report.new)
-        )
+    labels = f"the labels {shown(list(stored_classes))}" if stored_classes else "other labels"
+    _tell_of_new(source, model.report, labels if head == stored_head else f"the head {stored_head}")
     if unknown := model.report.unused.get("unknown"):
         log.warning("%s: not used, since this model has no place for them: %s.", source, shown(unknown))
     return model
+
+
+def _tell_of_new(source: str | os.PathLike[str], report: Fit, stored_for: str) -> None:
+    lacking = [name for name in report.new if name not in report.replaced]
+    for names_of, why in ((lacking, "it lacks them"), (report.replaced, f"it has them for {stored_for} only")):
+        if names_of:
+            log.warning("%s: new and untrained, since %s: %s; fine-tune before use.", source, why, shown(names_of))
 
 
 def _distinct(classes: Sequence[str]) -> tuple[str, ...]:

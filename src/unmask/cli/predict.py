@@ -21,7 +21,8 @@ def predict(
     ] = None,
     source: Annotated[str | None, typer.Option("--input", metavar="FILE", help="A file of examples.")] = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Its rows with the answers: .csv, .tsv or .jsonl.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Where the answers go, with what was asked: .csv, .tsv or .jsonl."),
     ] = None,
     max_length: options.MaxLength = None,
     stride: options.Stride = None,
@@ -53,7 +54,9 @@ def predict(
     if bool(texts) == (source is not None):
         raise UserError("Give either texts, or --input FILE with --output FILE.")
     if source is None:
-        _of_texts(load(model, backend), texts or [], {"max_length": max_length, "stride": stride}, as_json=as_json)
+        predictor = load(model, backend)
+        asked, answers = _of_texts(predictor, texts or [], {"max_length": max_length, "stride": stride})
+        _give(asked, answers, output, as_json=as_json)
         return
     if output is None:
         raise UserError("Say with --output where the answers go, such as --output answers.csv.")
@@ -75,25 +78,37 @@ def predict(
         typer.echo(f"{n_rows:,} rows are in {output}.")
 
 
-def _of_texts(predictor: Any, texts: list[str], said: dict[str, Any], *, as_json: bool) -> None:
-    from unmask.predict_file import answer_row
-
+def _of_texts(predictor: Any, texts: list[str], said: dict[str, Any]) -> tuple[list[dict[str, Any]], list[Any]]:
+    """What is asked, as rows with named columns, and the answer to each."""
     task = predictor.task_for(None)
     if task.name in ("read", "choose") and len(texts) < 2:
         raise UserError(f"A model for {task.name} needs a question and what it is about: two texts or more.")
     if task.name == "read":
-        answers = [predictor.answer(question=texts[0], context=context, **said) for context in texts[1:]]
-    elif task.name == "choose":
-        answers = [predictor.choose(texts[1:], question=texts[0], max_length=said["max_length"])]
-    elif "pair" in predictor.settings.get("columns", {}):
+        asked: list[dict[str, Any]] = [{"question": texts[0], "context": context} for context in texts[1:]]
+        return asked, [predictor.answer(**row, **said) for row in asked]
+    if task.name == "choose":
+        answer = predictor.choose(texts[1:], question=texts[0], **said)
+        return [{"question": texts[0], "choices": texts[1:]}], [answer]
+    if "pair" in predictor.settings.get("columns", {}):
         if len(texts) % 2:
             raise UserError("This model reads pairs of texts; give two, four, … of them.")
-        answers = getattr(predictor, task.name)(texts[::2], texts[1::2], **said)
-    else:
-        answers = getattr(predictor, task.name)(texts, **said)
+        firsts, seconds = texts[::2], texts[1::2]
+        asked = [{"text": first, "pair": second} for first, second in zip(firsts, seconds, strict=True)]
+        return asked, getattr(predictor, task.name)(firsts, seconds, **said)
+    return [{"text": text} for text in texts], getattr(predictor, task.name)(texts, **said)
+
+
+def _give(asked: list[dict[str, Any]], answers: list[Any], output: Path | None, *, as_json: bool) -> None:
+    from unmask.predict_file import answer_row, write_answers
+
     rows = [answer_row(answer) for answer in answers]
+    if output is not None:
+        write_answers(asked, answers, output)
     if as_json:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    if output is not None:
+        typer.echo(f"{len(rows):,} rows are in {output}.")
         return
     console = Console(highlight=False, soft_wrap=True)
     for row in rows:

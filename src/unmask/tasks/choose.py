@@ -4,7 +4,7 @@ import json
 import string
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Listed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -46,6 +46,7 @@ class Choose(Task[ChoiceExample, Chosen]):
     name: ClassVar[str] = "choose"
     head: ClassVar[str] = "choose"
     metric: ClassVar[str] = "accuracy"
+    windowed: ClassVar[bool] = False
 
     @classmethod
     def learn(cls, records: Iterable[Record], columns: Mapping[str, str], **options: Any) -> "Choose":
@@ -74,7 +75,9 @@ class Choose(Task[ChoiceExample, Chosen]):
             for example in examples
             for choice in example.choices
         ]
-        rows = iter(sequences_of(flat, tokenizer, Window(window.length)))
+        more = f"pass --max-length, up to {window.limit}, to read more of them"
+        remedy = more if window.limit is not None and window.limit > window.length else ""
+        rows = iter(sequences_of(flat, tokenizer, replace(window, stride=None), remedy=remedy))
         return [
             Unit(
                 number,

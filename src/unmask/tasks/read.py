@@ -19,6 +19,7 @@ from unmask.errors import UserError
 from unmask.tasks.metrics.answers import answer_scores, answer_statistic, best_null_threshold
 from unmask.tasks.metrics.bootstrap import Statistic
 from unmask.tasks.questions import Question, count_letters, mostly_chinese, read_question
+from unmask.tasks.remarks import Remark
 from unmask.tasks.spans import Span, cover, outermost, solid
 from unmask.tasks.task import Task
 from unmask.tasks.units import Unit, Window
@@ -163,8 +164,12 @@ class Read(Task[Question, ReadAnswer]):
         if lengths and self.settings["max_answer_tokens"] is None:
             self.settings["max_answer_tokens"] = max(_LONGEST, int(np.quantile(lengths, _MOST, method="higher")))
         cut_at = [example.place for example in examples if len(asked[example.question].ids) > longest]
-        _tell(len(examples), cut_at, f"questions have more than {longest} tokens and are cut there")
-        _tell(len(examples), lost, "answers fit into no window and cannot be learnt; a longer stride helps")
+        for kind, places, what in (
+            ("cut", cut_at, f"questions have more than {longest} tokens and are cut there"),
+            ("lost", lost, "answers fit into no window and cannot be learnt; a longer stride helps"),
+        ):
+            which = f"first: {places[0]}" if places else ""
+            window.tell(Remark(kind=kind, n=len(places), of=len(examples), what=what, which=which))
         return units
 
     def answers(self, examples: Listed[Question], units: Listed[Unit], outputs: Listed[np.ndarray]) -> list[ReadAnswer]:
@@ -233,11 +238,6 @@ def _longest_question(window: Window, frame: Frame) -> int:
             f"its context and {frame.size} special tokens; take a longer one."
         )
     return longest
-
-
-def _tell(n: int, places: list[str], what: str) -> None:
-    if places:
-        log.warning("%d of %d %s (first: %s).", len(places), n, what, places[0])
 
 
 def _windows(

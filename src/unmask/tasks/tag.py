@@ -139,26 +139,39 @@ class Tag(Task[TaggedExample, TagAnswer]):
         """
         if labelled and not {"tags", "spans"} & set(columns):
             raise UserError("Tagging needs a column of tags or of spans; name it.")
-        examples, broken = [], []
+        examples, broken, odd = [], [], Counter[str]()
         for record in records:
-            example, is_broken = self._example(record, columns, labelled=labelled)
+            example, breaking = self._example(record, columns, labelled=labelled)
             examples.append(example)
-            broken += [record.place] * is_broken
+            broken += [record.place] * bool(breaking)
+            odd.update(breaking)
         if broken:
+            self._refuse_others(examples, odd, broken[0])
             log.warning(
                 "%d of %d tag sequences break %s (first: %s); they are read by conlleval's rules.",
                 *(len(broken), len(examples), self.scheme, broken[0]),
             )
         return examples
 
-    def _example(self, record: Record, columns: Mapping[str, str], *, labelled: bool) -> tuple[TaggedExample, bool]:
-        """A record as an example, and whether its tags break the scheme."""
-        characters, tags, is_broken = bool(self.settings["characters"]), None, False
+    def _refuse_others(self, examples: Listed[TaggedExample], odd: Counter[str], place: str) -> None:
+        """An error where all tags but O are of another kind, such as parts of speech: they would all be read as O."""
+        different = [tag for tag, _ in odd.most_common() if tag != schemes.OUTSIDE]
+        if different and all(tag == schemes.OUTSIDE for example in examples for tag in example.tags or ()):
+            some = ", ".join(different[:8]) + (f" and {len(different) - 8} more" if len(different) > 8 else "")
+            raise UserError(
+                f"{place}: none of the tags ({some}) is among those of the training data: {', '.join(self.classes)}."
+            )
+
+    def _example(
+        self, record: Record, columns: Mapping[str, str], *, labelled: bool
+    ) -> tuple[TaggedExample, list[str]]:
+        """A record as an example, and the tags that break the scheme."""
+        characters, tags, breaking = bool(self.settings["characters"]), None, list[str]()
         if "tokens" in columns or (labelled and "tags" in columns):
             text, words = from_tokens(record, columns, characters=characters)
             if labelled:
                 tags = tags_of(record, columns["tags"], len(words))
-                is_broken = bool(schemes.broken(tags, self.scheme))
+                breaking = [tags[at] for at in schemes.broken(tags, self.scheme)]
         else:
             text = text_of(record, columns["text"])
             words = words_of(text, characters=characters)
@@ -166,7 +179,7 @@ class Tag(Task[TaggedExample, TagAnswer]):
                 spans = spans_of(record, columns["spans"], text)
                 words, tags = from_spans(text, spans, self.scheme, characters=characters)
         kept = None if tags is None else tuple(self._canonical(tags, record.place))
-        return TaggedExample(text, tuple(words), kept, record.place), is_broken
+        return TaggedExample(text, tuple(words), kept, record.place), breaking
 
     def _canonical(self, tags: list[str], place: str) -> list[str]:
         """The tags as the scheme writes their entities; an error where one is unknown."""

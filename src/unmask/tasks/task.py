@@ -13,6 +13,7 @@ import numpy as np
 
 from unmask.errors import UserError
 from unmask.tasks.metrics.bootstrap import Statistic, of_all
+from unmask.tasks.remarks import Tell, tell
 from unmask.tasks.units import Unit, Window
 from unmask.text import Tokenizer
 
@@ -51,6 +52,8 @@ class Task(ABC, Generic[Example, Answer]):
     """The figure by which the best epoch is chosen; more is better."""
     problem: ClassVar[str | None] = None
     """What config.json calls the kind of classification, if it is one."""
+    windowed: ClassVar[bool] = True
+    """Whether what is too long can be read in windows; else it is always cut."""
 
     def __init__(self, classes: tuple[str, ...] = (), settings: Mapping[str, Any] | None = None) -> None:
         self.classes, self.settings = classes, dict(settings or {})
@@ -88,6 +91,15 @@ class Task(ABC, Generic[Example, Answer]):
     @abstractmethod
     def statistic(self, examples: Listed[Example], answers: Listed[Answer]) -> Statistic:
         """The task's figures, `metric` among them, as a function of the examples that count."""
+
+    def window(self, length: int, stride: int | None, *, limit: int, tell: Tell = tell) -> Window:
+        """How long texts are read by a model that reads `limit` tokens; a UserError if that cannot be."""
+        if length > limit:
+            other = " or --stride" if self.windowed else ""
+            raise UserError(f"{length} tokens, but this model reads {limit}; pass --max-length {limit}{other}.")
+        if stride is not None and not self.windowed:
+            raise UserError(f"--stride is not for {self.name}, which cuts what is too long; leave it out.")
+        return Window(length, stride, limit, tell)
 
     def metrics(self, examples: Listed[Example], answers: Listed[Answer]) -> dict[str, float]:
         """The figures of all these examples."""

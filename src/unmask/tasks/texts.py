@@ -9,11 +9,14 @@ from typing import Any
 
 from unmask.data.readers import Record
 from unmask.errors import UserError
+from unmask.tasks.remarks import Remark
 from unmask.tasks.units import Sequence, Window
 from unmask.tasks.windows import cut, frame_of
 from unmask.text import Tokenizer
 
 log = logging.getLogger("unmask")
+
+_STRIDE = "pass --stride to read them whole, in windows"
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,13 @@ def _is_empty(example: TextExample) -> bool:
     return not (example.text.strip() or (example.pair or "").strip())
 
 
-def sequences_of(examples: Listed[TextExample], tokenizer: Tokenizer, window: Window) -> list[list[Sequence]]:
-    """For each example what the model reads: one sequence, or several where windows were asked for."""
+def sequences_of(
+    examples: Listed[TextExample], tokenizer: Tokenizer, window: Window, *, remedy: str = _STRIDE
+) -> list[list[Sequence]]:
+    """For each example what the model reads: one sequence, or several where windows were asked for.
+
+    How many were cut is told with `remedy`, the advice against it.
+    """
     pairs = [example.pair for example in examples]
     n_texts = 1 if all(pair is None for pair in pairs) else 2
     texts = [[example.text for example in examples], [pair or "" for pair in pairs]][:n_texts]
@@ -91,20 +99,11 @@ def sequences_of(examples: Listed[TextExample], tokenizer: Tokenizer, window: Wi
             found.append(
                 [frame.around(*first, last[a:b]) for a, b in cut(len(last), room - sum(map(len, first)), window.stride)]
             )
-    _tell(examples, encoded, too_long, window)
-    empty = [example for example in examples if _is_empty(example)]
-    if empty:
-        log.warning(
-            "%d of %d texts are empty (the first: %s); what the model says of them means nothing.",
-            *(len(empty), len(examples), empty[0].place),
-        )
-    if squeezed and frame and window.stride is not None:
-        log.warning(
-            "%d of %d first texts of pairs are longer than %d tokens and were cut (the first: %s); windows move over "
-            "the second text only.",
-            *(len(squeezed), len(examples), window.length - frame.size - window.stride - 1),
-            examples[squeezed[0]].place,
-        )
+    _tell_of_cut(examples, [len(encoding.ids) for encoding in encoded], too_long, window, remedy)
+    if window.stride is not None and n_texts > 1:
+        frame = frame or frame_of(tokenizer, n_texts)
+        _tell_of_squeezed(examples, squeezed, window.length - frame.size - window.stride - 1, window)
+    _tell_of_empty(examples, window)
     return found
 
 
@@ -125,11 +124,45 @@ def shortened(parts: list[list[int]], room: int) -> list[list[int]]:
     return [part[:n] for part, n in zip(parts, lengths, strict=True)]
 
 
-def _tell(examples: Listed[TextExample], encoded: Listed[Any], too_long: list[int], window: Window) -> None:
-    if too_long:
-        worst = max(too_long, key=lambda number: len(encoded[number].ids))
-        log.warning(
-            "%d of %d texts are longer than %d tokens and were cut (the longest, %s, has %d); "
-            "pass --stride to read them whole, in windows.",
-            *(len(too_long), len(examples), window.length, examples[worst].place, len(encoded[worst].ids)),
+def _tell_of_cut(
+    examples: Listed[TextExample], lengths: Listed[int], too_long: list[int], window: Window, remedy: str
+) -> None:
+    worst = max(too_long, key=lambda number: lengths[number], default=None)
+    window.tell(
+        Remark(
+            kind="cut",
+            n=len(too_long),
+            of=len(examples),
+            what=f"texts are longer than {window.length} tokens and were cut",
+            which="" if worst is None else f"the longest, {examples[worst].place}, has {lengths[worst]}",
+            size=0 if worst is None else lengths[worst],
+            advice=remedy,
         )
+    )
+
+
+def _tell_of_squeezed(examples: Listed[TextExample], squeezed: list[int], most: int, window: Window) -> None:
+    window.tell(
+        Remark(
+            kind="squeezed",
+            n=len(squeezed),
+            of=len(examples),
+            what=f"first texts of pairs are longer than {most} tokens and were cut",
+            which=f"the first: {examples[squeezed[0]].place}" if squeezed else "",
+            advice="windows move over the second text only",
+        )
+    )
+
+
+def _tell_of_empty(examples: Listed[TextExample], window: Window) -> None:
+    empty = [example for example in examples if _is_empty(example)]
+    window.tell(
+        Remark(
+            kind="empty",
+            n=len(empty),
+            of=len(examples),
+            what="texts are empty",
+            which=f"the first: {empty[0].place}" if empty else "",
+            advice="what the model says of them means nothing",
+        )
+    )

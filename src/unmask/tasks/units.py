@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Listed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from unmask.errors import UserError
+from unmask.tasks.remarks import Tell, tell
 
 _LENGTH_STEP = 32
 """Where each new shape would be compiled, rows are padded to a multiple of this."""
@@ -55,6 +56,10 @@ class Window:
     """Tokens that are read at once, special tokens included."""
     stride: int | None = None
     """How many tokens two neighbouring windows share; None: what is too long is cut, and said."""
+    limit: int | None = None
+    """Tokens that the model could read at once, if that is known."""
+    tell: Tell = field(default=tell, compare=False, repr=False)
+    """Hears what is remarkable about the examples, such as how many are cut."""
 
     def __post_init__(self) -> None:
         if self.length < 1:

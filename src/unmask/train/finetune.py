@@ -140,9 +140,7 @@ class Tuner:
     def _window(self) -> Window:
         limit = self.model.config.max_positions
         length = self.tuning.length or min(limit, _USUAL_LENGTH)
-        if length > limit:
-            raise UserError(f"{length} tokens, but this model reads {limit}; pass --max-length {limit} or --stride.")
-        return Window(length, self.tuning.stride)
+        return self.task.window(length, self.tuning.stride, limit=limit)
 
     def _units(self, examples: list[Any], *, training: bool) -> list[Unit]:
         units = self.task.units(examples, self.tokenizer, self.window)
@@ -166,7 +164,7 @@ class Tuner:
             for layer in encoder.stack[tuning.freeze or 0 :]:
                 for linear in (layer.attention.query, layer.attention.value):
                     linear.trainable = True
-                    linear.enable_lora(tuning.lora)
+                    linear.adapt(tuning.lora, tuning.seed)
                     linear.bias.trainable = False
 
     # --- what is computed ------------------------------------------------------------------------

@@ -11,9 +11,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from unmask.backend import Learner, freed_memory_kept
+from unmask.backend import Learner
 from unmask.errors import UserError
 from unmask.interruption import Interrupted, Interruption
+from unmask.memory import freed_memory_kept, old_objects_left_alone
 from unmask.progress import Progress
 from unmask.train.best import Best
 from unmask.train.divergence import astray, healthy
@@ -62,9 +63,12 @@ def run(job: Job, states: States, log: Log, carried: Carried) -> Carried:
     """Trains from the state that `carried` tells of to the end, or until somebody asks to stop."""
     with (
         freed_memory_kept(),
+        old_objects_left_alone(),
         Interruption() as interruption,
         Progress(job.label, job.total_steps, "steps", done=carried.step) as progress,
     ):
+        if carried.step and not job.ended(carried):
+            progress.say(f"Going on after step {carried.step:,} of {job.total_steps:,}.")
         if not states.steps():
             states.save(carried)  # so that there is always one to go back to
         while not job.ended(carried):

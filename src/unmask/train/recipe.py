@@ -254,5 +254,12 @@ def differences(one: dict[str, Any], other: dict[str, Any], *, free: tuple[str, 
 
 def _difference(key: str, one: Any, other: Any) -> str:
     if all(isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) for value in (one, other)):
-        return f"the content of {key} is another"  # a hash tells nobody anything
-    return f"{key} was {one} and is {other}"
+        return f"the content of {key} is another"
+    return f"{key} was {_in_words(one)} and is {_in_words(other)}"
+
+
+def _in_words(value: Any) -> Any:
+    """A value as whoever typed the command knows it: a hash tells nobody anything."""
+    if isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value):
+        return "a file"
+    return "not given" if value is None else value
