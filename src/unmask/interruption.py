@@ -24,19 +24,17 @@ class Interruption:
 
     def __init__(self) -> None:
         self.asked = False
-        self.exit_code = 128 + signal.SIGINT
-        """What a shell expects of a program that a signal has ended."""
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> "Interruption":
         if Interruption._outermost is not None:
             return Interruption._outermost
-        Interruption._outermost = self
         for number in (signal.SIGINT, signal.SIGTERM):
             try:
                 self._before[number] = signal.signal(number, self._note)
             except ValueError:  # not in the main thread, where nobody can press Ctrl-C
-                break
+                return self
+        Interruption._outermost = self
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -46,19 +44,18 @@ class Interruption:
             signal.signal(number, handler)
 
     def _note(self, number: int, frame: Any) -> None:
-        del frame
+        del number, frame
         if self.asked:
             raise KeyboardInterrupt
-        self.asked, self.exit_code = True, 128 + number
+        self.asked = True
         print("Stopping; once more stops at once, and loses what was not saved.", file=sys.stderr)
 
 
 @contextmanager
 def told_how_to_go_on(command: str) -> Iterator[None]:
-    """An interruption ends with the line that goes on, and an exit code by which scripts know that work is left."""
-    with Interruption() as interruption:
+    """An interruption ends well, with the line that goes on, whenever it comes."""
+    with Interruption():
         try:
             yield
         except (Interrupted, KeyboardInterrupt) as stopped:
             print(f"{str(stopped) or 'Stopped.'} To go on, run the same command again:\n  {command}")
-            raise SystemExit(interruption.exit_code) from None

@@ -6,7 +6,7 @@ import pytest
 
 from unmask.cli.app import app
 from unmask.quickstart import reviews
-from unmask.quickstart.tour import Tour
+from unmask.quickstart.tour import Stopped, Tour
 
 
 @pytest.fixture
@@ -40,3 +40,13 @@ def test_the_whole_tour(small, tmp_path, monkeypatch):
     assert "corpus" not in after
     assert sum(line.startswith("$ unmask ") for line in told) == len(ran)
     assert "unmask predict my-model --input NEW.csv" in told[-1]
+
+
+def test_a_run_that_was_interrupted_ends_the_tour(small, tmp_path):
+    def stopped(arguments):
+        """What an interrupted `pretrain` leaves: a plan that is not finished."""
+        (tmp_path / "pretrained").mkdir(exist_ok=True)
+        (tmp_path / "pretrained" / "run.json").write_text("{}", encoding="utf-8")
+
+    with pytest.raises(Stopped):
+        Tour(tmp_path, "zh", run=stopped, say=lambda _: None)._until_finished("pretrained", "pretrain")

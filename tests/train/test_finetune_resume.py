@@ -75,7 +75,7 @@ def test_killed_at_random_moments(tuned, tmp_path):
 @pytest.mark.skipif("config.getoption('--backend') not in (None, 'torch')", reason="each process compiles anew")
 def test_asked_to_stop_it_saves_and_says_how_to_go_on(tuned, tmp_path):
     code, output = stopped(tuned, tmp_path / "out", 2, signal.SIGTERM)
-    assert code == 128 + signal.SIGTERM, output
+    assert code == 0, output
     assert "all is saved. To go on, run the same command again:" in output
     assert "finetune classify --model" in output.splitlines()[-1]
 

@@ -138,7 +138,7 @@ def build(
             )
         except Stopped:
             _say(f"Stopped. To go on, run: {shlex.join(['unmask', *sys.argv[1:]])}")
-            raise SystemExit(interruption.exit_code) from None
+            return
     _show(made, as_json=as_json)
 
 

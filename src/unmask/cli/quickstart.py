@@ -32,11 +32,14 @@ def quickstart(
         unmask quickstart --language zh --out /tmp/tour
     """
     from unmask.cli.app import app
-    from unmask.quickstart.tour import Tour
+    from unmask.quickstart.tour import Stopped, Tour
 
     def run(arguments: Sequence[str]) -> None:
         app(list(arguments), standalone_mode=False)
 
     folder = (out or Path(f"quickstart-{language.value}")).expanduser()
     folder.mkdir(parents=True, exist_ok=True)
-    Tour(folder, language.value, run=run, say=typer.echo, steps=steps).take()
+    try:
+        Tour(folder, language.value, run=run, say=typer.echo, steps=steps).take()
+    except Stopped:
+        raise typer.Exit from None

@@ -32,6 +32,10 @@ _TEXTS: dict[str, dict[str, Any]] = {
 }
 
 
+class Stopped(Exception):  # noqa: N818  (nothing went wrong)
+    """A step was interrupted; its work is saved."""
+
+
 class Tour:
     """One tour in one folder.
 
@@ -95,7 +99,7 @@ class Tour:
         self.say("Before:")
         self._unmask("fill", self._at("untrained"), self.texts["fill"], "--top-k", "3")
         command = ["pretrain", "--corpus", self._at("corpus"), "--out", self._at("pretrained")]
-        self._unless_finished("pretrained", *command, *self.texts["pretrain"], "--steps", str(self.steps))
+        self._until_finished("pretrained", *command, *self.texts["pretrain"], "--steps", str(self.steps))
         self.say("After:")
         self._unmask("fill", self._at("pretrained"), self.texts["fill"], "--top-k", "3")
 
@@ -127,7 +131,7 @@ class Tour:
         for name, model, source, more in self._models():
             command = ["finetune", "classify", "--model", source, "--train", self._at("train.csv")]
             length = ["--max-length", "128"]
-            self._unless_finished(name, *command, "--out", self._at(name), *length, *more)
+            self._until_finished(name, *command, "--out", self._at(name), *length, *more)
             page = self.folder / name / "evaluation" / "metrics.json"
             if not page.is_file():
                 self._unmask("evaluate", self._at(name), "--data", self._at("test.csv"))
@@ -183,8 +187,11 @@ class Tour:
         self.say(f"$ unmask {shlex.join(arguments)}")
         self._run(arguments)
 
-    def _unless_finished(self, name: str, *arguments: str) -> None:
+    def _until_finished(self, name: str, *arguments: str) -> None:
+        """A run that is not finished afterwards was interrupted."""
         plan = self.folder / name / "run.json"
         if plan.is_file() and json.loads(plan.read_text(encoding="utf-8")).get("finished"):
             return
         self._unmask(*arguments)
+        if not read_json(plan).get("finished"):
+            raise Stopped
