@@ -249,7 +249,7 @@ def test_choices(tuned):
         tuned.predictor("choose").choose(["one"], context="the film")
 
 
-def test_vectors_are_those_of_transformers(tuned):
+def test_vectors_are_those_of_transformers(tuned, caplog):
     import torch
 
     theirs = transformers.AutoModel.from_pretrained(tuned.base).eval()
@@ -267,6 +267,8 @@ def test_vectors_are_those_of_transformers(tuned):
     np.testing.assert_array_equal(predictor.embed(texts[0]), predictor.embed([texts[0]])[0])
     with pytest.raises(UserError, match="pooling is 'max'; it may be 'mean' or 'first'"):
         predictor.embed(texts, pooling="max")
+    predictor.embed("the film was great " * 200)
+    assert "were cut (the longest, text 1, has 802); embed parts of them, and average." in caplog.text
 
 
 def test_a_stride_in_a_folder_of_choices_means_nothing(tuned, monkeypatch):

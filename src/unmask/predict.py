@@ -174,7 +174,8 @@ class Predictor:
         _check_texts("Texts", texts)
         examples = [TextExample(text, None, None, f"text {n}") for n, text in enumerate(texts, start=1)]
         window = Window(min(self.model.config.max_positions, _USUAL_LENGTH))
-        units = [Unit(n, (s[0],), {}) for n, s in enumerate(sequences_of(examples, self.tokenizer, window))]
+        sequences = sequences_of(examples, self.tokenizer, window, remedy="embed parts of them, and average")
+        units = [Unit(n, (s[0],), {}) for n, s in enumerate(sequences)]
         vectors = self.engine.embeddings(units, pooling=pooling)
         return np.stack(vectors) if vectors else np.zeros((0, self.model.config.d_model), np.float32)
 
