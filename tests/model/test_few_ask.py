@@ -43,35 +43,33 @@ def with_keys_and_values(given, allowed, dropout=None):
     return weighted[0]
 
 
+@pytest.fixture(params=["in one function", "step by step"])
+def way(request, monkeypatch):
+    """Where the backend has it in one function, and where it has not."""
+    if request.param == "step by step":
+        monkeypatch.setattr("unmask.model.attention.fuses_dropout", lambda x: False)
+    return request.param
+
+
+@pytest.mark.parametrize("rate", [None, 0.5], ids=["kept", "half of it dropped out"])
 @pytest.mark.parametrize("allowed", [None, ALLOWED], ids=["everything", "some, and for one text nothing"])
-def test_outputs_and_gradients(given, allowed):
+def test_outputs_and_gradients(given, allowed, rate, way):
     allowed = None if allowed is None else ops.convert_to_tensor(allowed)
     holder = type("Holder", (), {"trainable_variables": list(given.values())})()
+
+    def computed(how):
+        dropout = None if rate is None else Dropout(rate, seed=5, name="dropout")
+        return how(given, allowed, dropout)
+
     (value, gradients), (wanted, expected) = (
-        backend.loss_and_gradients(holder, lambda way=way: ops.sum(ops.sin(way(given, allowed))))
-        for way in (without, with_keys_and_values)
+        backend.loss_and_gradients(holder, lambda how=how: ops.sum(ops.sin(computed(how))))
+        for how in (without, with_keys_and_values)
     )
-    found, formula = (ops.convert_to_numpy(way(given, allowed)) for way in (without, with_keys_and_values))
+    found, formula = (ops.convert_to_numpy(computed(how)) for how in (without, with_keys_and_values))
     np.testing.assert_allclose(found, formula, atol=1e-5)
     assert value == pytest.approx(wanted, rel=1e-5)
     for path, gradient in gradients.items():
         np.testing.assert_allclose(gradient, expected[path], atol=1e-4, err_msg=path)
-
-
-class Kept:
-    """Dropout that keeps what it is told to."""
-
-    rate = 0.5
-
-    def __call__(self, weights_BHLM, training):
-        assert training
-        kept = np.random.default_rng(1).random(weights_BHLM.shape) < 0.5
-        return weights_BHLM * ops.convert_to_tensor(kept * 2, "float32")
-
-
-def test_dropped_weights_drop_their_share_of_the_bias_too(given):
-    found, formula = (ops.convert_to_numpy(way(given, None, Kept())) for way in (without, with_keys_and_values))
-    np.testing.assert_allclose(found, formula, atol=1e-5)
 
 
 def test_a_text_is_classified_without_keys_and_values_and_a_masked_lm_has_them(monkeypatch):

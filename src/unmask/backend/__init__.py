@@ -12,11 +12,13 @@ from unmask.backend.choice import (
     threads,
     versions,
 )
+from unmask.backend.few import fused_few_ask
 from unmask.backend.foreign_files import read_tensorflow_checkpoint, read_torch_file, torch_arrays
 from unmask.backend.learning import Learner, compiled, learner, loss_and_gradients, make_deterministic
 from unmask.backend.operations import (
     Tensor,
     adopt,
+    at_positions,
     cross_entropy,
     dropout,
     layer_norm,
@@ -25,6 +27,7 @@ from unmask.backend.operations import (
     reshape,
     row_gradients,
     rows_of,
+    split,
 )
 from unmask.backend.products import linear, linear_side_by_side
 from unmask.backend.slots import into_slots, out_of_slots
@@ -35,6 +38,7 @@ __all__ = [
     "Learner",
     "Tensor",
     "adopt",
+    "at_positions",
     "choose",
     "compiled",
     "compiles_each_shape",
@@ -44,6 +48,7 @@ __all__ = [
     "dropout",
     "fused_attention",
     "fused_attention_of_blocks",
+    "fused_few_ask",
     "fuses_dropout",
     "installed",
     "into_slots",
@@ -62,6 +67,7 @@ __all__ = [
     "reshape",
     "row_gradients",
     "rows_of",
+    "split",
     "threads",
     "torch_arrays",
     "versions",

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -129,10 +129,14 @@ class _TorchLearner(Learner):
         self.zeros: dict[int, Tensor] = {}
         """For tables whose gradients come row by row: zeros, to hold them for a moment."""
         self.forget()
-        self.moments = [self._laid_out(kind) for kind in (optimizer._momentums, optimizer._velocities)]
+        moments = [self._laid_out(kind) for kind in (optimizer._momentums, optimizer._velocities)]
         decaying = [bool(optimizer._use_weight_decay(variable)) for variable in self.variables]
-        self.groups = {which: [i for i, decays in enumerate(decaying) if decays == which] for which in (True, False)}
-        """Which parameters decay, and which do not."""
+        self.groups = []
+        for which in (True, False):
+            chosen = [i for i, decays in enumerate(decaying) if decays == which]
+            if chosen:
+                kinds = ([_row_by_row(kind[i]) for i in chosen] for kind in (self.parameters, *moments))
+                self.groups.append(_Group(which, chosen, *kinds))
 
     def _laid_out(self, moments: list[Any]) -> list[Tensor]:
         """Keras' own moments, lying in memory as the parameters do: the fused step goes through both at once."""
@@ -185,24 +189,22 @@ class _TorchLearner(Learner):
         import torch
 
         optimizer = self.optimizer
-        optimizer.learning_rate.assign(rate)
-        optimizer.iterations.assign_add(1)
-        step = float(optimizer.iterations.numpy())
+        optimizer.learning_rate.value.fill_(rate)  # `assign` takes longer than some parameters' step
+        step = float(optimizer.iterations.value.add_(1))
         # PyTorch corrects the second moment before it adds ε; an ε that is larger by as much gives Keras' formula.
         epsilon = optimizer.epsilon / (1 - optimizer.beta_2**step) ** 0.5
-        for decays, chosen in self.groups.items():
-            if not chosen:
-                continue
-            kinds = (self.parameters, gradients, *self.moments)
-            tensors = [[_row_by_row(kind[i]) for i in chosen] for kind in kinds]
+        for group in self.groups:
             torch._fused_adamw_(
-                *tensors,
+                group.parameters,
+                [_row_by_row(gradients[i]) for i in group.chosen],
+                group.momentums,
+                group.velocities,
                 [],
-                [torch.tensor(step)] * len(chosen),
+                [torch.tensor(step)] * len(group.chosen),
                 lr=rate,
                 beta1=optimizer.beta_1,
                 beta2=optimizer.beta_2,
-                weight_decay=optimizer.weight_decay if decays else 0.0,
+                weight_decay=optimizer.weight_decay if group.decays else 0.0,
                 eps=epsilon,
                 amsgrad=False,
                 maximize=False,
@@ -211,6 +213,17 @@ class _TorchLearner(Learner):
     def forget(self) -> None:
         for parameter in self.parameters:
             parameter.grad = None
+
+
+class _Group(NamedTuple):
+    """Parameters that all decay, or all do not, and what belongs to each."""
+
+    decays: bool
+    chosen: list[int]
+    """Their numbers."""
+    parameters: list[Tensor]
+    momentums: list[Tensor]
+    velocities: list[Tensor]
 
 
 def _row_by_row(x: Tensor) -> Tensor:

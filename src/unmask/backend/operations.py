@@ -33,6 +33,19 @@ def rows_of(table: Tensor, ids: Tensor) -> Tensor:
     return torch.nn.functional.embedding(ids.long(), values, sparse=sparse)
 
 
+def at_positions(x_BLX: Tensor, positions_BP: Tensor) -> Tensor:
+    """x_BPX: of each row of the batch what stands at its positions."""
+    from keras import ops
+
+    batch, length = ops.shape(x_BLX)[:2]
+    flat_NX = reshape(x_BLX, (batch * length, *x_BLX.shape[2:]))
+    positions = on_host(positions_BP) if current() == "torch" else None
+    if positions is not None:  # NumPy adds a few numbers sooner
+        return rows_of(flat_NX, adopt(np.arange(batch)[:, None] * length + positions))
+    rows_B1 = ops.arange(batch, dtype=positions_BP.dtype)[:, None] * length
+    return rows_of(flat_NX, rows_B1 + positions_BP)
+
+
 _row_gradients: ContextVar[bool] = ContextVar("row_gradients", default=False)
 
 
@@ -51,6 +64,15 @@ def reshape(x: Tensor, shape: tuple[Any, ...]) -> Tensor:
     from keras import ops
 
     return x.reshape(shape) if current() == "torch" else ops.reshape(x, shape)
+
+
+def split(x: Tensor, sizes: list[int], axis: int) -> list[Tensor]:
+    """`x` in parts of these sizes. The gradients of slices would be added up one by one; those of parts are joined."""
+    from keras import ops
+
+    if current() == "torch":
+        return list(x.split(sizes, axis))
+    return list(ops.split(x, np.cumsum(sizes)[:-1].tolist(), axis=axis))
 
 
 def layer_norm(x: Tensor, gamma: Any, beta: Any, epsilon: float) -> Tensor:

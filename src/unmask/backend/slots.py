@@ -3,6 +3,8 @@
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from unmask.backend.choice import current
 from unmask.backend.operations import Tensor
 
@@ -36,7 +38,14 @@ def _torch_functions() -> tuple[Any, Any]:
     import torch
 
     def put(x_NX: Tensor, slot_of_N: Tensor, n_slots: int) -> Tensor:
-        return x_NX.new_zeros(n_slots, *x_NX.shape[1:]).index_copy_(0, slot_of_N, x_NX)
+        """Each slot takes its token, which is three times as fast as each token going to its slot."""
+        if x_NX.device.type != "cpu":
+            return x_NX.new_zeros(n_slots, *x_NX.shape[1:]).index_copy_(0, slot_of_N, x_NX)
+        token_of_M = np.full(n_slots, -1)
+        token_of_M[slot_of_N.numpy()] = np.arange(len(x_NX))
+        padding = np.flatnonzero(token_of_M < 0)
+        x_MX = x_NX.index_select(0, torch.from_numpy(np.maximum(token_of_M, 0)))
+        return x_MX.index_fill_(0, torch.from_numpy(padding), 0)
 
     class IntoSlots(torch.autograd.Function):
         @staticmethod

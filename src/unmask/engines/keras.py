@@ -43,7 +43,7 @@ class KerasEngine:
         from keras import ops  # noqa: PLC0415  (after the backend is chosen)
 
         segments = segments_BL if self.model.config.n_segments > 1 else None
-        logits: Any = self.model(ids_BL, segments, attend_BL=attend_BL, wanted_BL=wanted_BL, training=False)
+        logits: Any = self.model.unchecked(ids_BL, segments, attend_BL=attend_BL, wanted_BL=wanted_BL, training=False)
         if self.model.head_name == "read":
             logits = ops.stack(logits, axis=-1)
         return ops.cast(logits, "float32")

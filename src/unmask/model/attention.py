@@ -10,6 +10,7 @@ from unmask.backend import (
     Tensor,
     fused_attention,
     fused_attention_of_blocks,
+    fused_few_ask,
     fuses_dropout,
     linear_side_by_side,
     reshape,
@@ -108,7 +109,11 @@ def few_ask(
 
     q·(xW_K) = (qW_Kᵀ)·x, and Σ α_j (x_j W_V) = (Σ α_j x_j) W_V: the matrices are applied to the queries and to the
     sums, of which there are few. The bias of the keys adds the same to all scores of a query, which softmax forgets.
+    Where the backend has it in one function, that computes it; both ways agree.
     """
+    if fuses_dropout(query_BLHK):
+        how = None if dropout is None else (dropout.rate, dropout.seed_generator)
+        return fused_few_ask(query_BLHK, memory_BMD, key_DHK, value_DHK, value_bias_HK, allowed, how)
     scaled_BLHK = query_BLHK / math.sqrt(query_BLHK.shape[-1])
     asking_BLHD = ops.einsum("blhk,dhk->blhd", scaled_BLHK, key_DHK)
     weights_BHLM = masked_softmax(ops.einsum("blhd,bmd->bhlm", asking_BLHD, memory_BMD), allowed)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from keras import ops
 
-from unmask.backend import Tensor
+from unmask.backend import Tensor, rows_of
 from unmask.config import ModelConfig
 from unmask.model.direct import Dropout, LayerNorm, Part, Table
 
@@ -119,4 +119,4 @@ class Positions(Part):
 
     def call(self, positions_BL: Tensor) -> Tensor:
         """Looks the rows up."""
-        return ops.take(ops.convert_to_tensor(self.embeddings, self.compute_dtype), positions_BL, axis=0)
+        return ops.cast(rows_of(self.embeddings, positions_BL), self.compute_dtype)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from keras import ops
 
-from unmask.backend import Tensor
+from unmask.backend import Tensor, at_positions
 from unmask.config import ModelConfig
 from unmask.model.attention import KeysValues, MultiHeadAttention
 from unmask.model.direct import Dropout, LayerNorm, Linear, Part
@@ -107,8 +107,8 @@ class EncoderLayer(Part):
         x, read_BLD = hidden_BLD, self.around_attention.before(hidden_BLD)
         query_BLD, memory_BMD = read_BLD, None
         if only_BP is not None:
-            x, memory_BMD = take_positions(x, only_BP), read_BLD
-            query_BLD = x if read_BLD is hidden_BLD else take_positions(read_BLD, only_BP)
+            x, memory_BMD = at_positions(x, only_BP), read_BLD
+            query_BLD = x if read_BLD is hidden_BLD else at_positions(read_BLD, only_BP)
             allowed = take_queries(allowed, only_BP)
         attended, weights_BHLL = self.attention(
             query_BLD, memory_BMD, allowed=allowed, with_weights=with_weights, training=training
@@ -116,14 +116,6 @@ class EncoderLayer(Part):
         x = self.around_attention.after(x, attended, training)
         fed = self.feed_forward(self.around_feed_forward.before(x), training=training)
         return self.around_feed_forward.after(x, fed, training), weights_BHLL
-
-
-def take_positions(hidden_BLD: Tensor, positions_BP: Tensor) -> Tensor:
-    """hidden_BPD, the hidden states at the given positions of each row."""
-    batch, length, width = ops.shape(hidden_BLD)
-    rows_B1 = ops.arange(batch, dtype=positions_BP.dtype)[:, None] * length
-    flat_ND = ops.reshape(hidden_BLD, (batch * length, width))
-    return ops.take(flat_ND, rows_B1 + positions_BP, axis=0)
 
 
 def take_queries(allowed: Tensor | Unpadded | None, positions_BP: Tensor) -> Tensor | Unpadded | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from keras import ops
 
-from unmask.backend import Block, Tensor, adopt, into_slots, leaves_padding_out, on_host, out_of_slots, reshape
+from unmask.backend import Block, Tensor, adopt, into_slots, leaves_padding_out, on_host, out_of_slots, reshape, split
 from unmask.lengths import cut
 
 Attention = Callable[..., tuple[Tensor, Tensor | None]]
@@ -66,7 +66,7 @@ class Unpadded:
         """The tokens that asked, without padding again."""
         if x_1MX.shape[1] == len(self.asking_slot_of_N):
             return x_1MX
-        return out_of_slots(x_1MX[0], adopt(self.asking_slot_of_N))[None]
+        return out_of_slots(_without_first_axis(x_1MX), adopt(self.asking_slot_of_N))[None]
 
     def attend(self, attention: Attention, query_1MHK: Tensor, key_1MHK: Tensor, value_1MHK: Tensor) -> Tensor:
         """What attention gives for all queries, output_1MHK, one block after another."""
@@ -81,12 +81,10 @@ class Unpadded:
 
     def _split(self, x_1MHK: Tensor, lengths: list[int]) -> list[Tensor]:
         """The blocks by themselves, x_BLHK, of so many tokens a text."""
-        parts, first = [], 0
-        for block, length in zip(self.blocks, lengths, strict=True):
-            last = first + block.n_texts * length
-            parts.append(reshape(x_1MHK[:, first:last], (block.n_texts, length, *x_1MHK.shape[2:])))
-            first = last
-        return parts
+        sizes = zip(self.blocks, lengths, strict=True)
+        shapes = [(block.n_texts, length, *x_1MHK.shape[2:]) for block, length in sizes]
+        parts = split(x_1MHK, [n_texts * length for n_texts, length, *_ in shapes], axis=1)
+        return [reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
 
     def padded(self, x_1ND: Tensor) -> Tensor:
         """One text a row again, x_BLD, with zeros where nothing was computed."""
@@ -101,7 +99,7 @@ class Unpadded:
         return ops.take(reshape(x_1PD, (-1, self.wanted.n_positions, x_1PD.shape[-1])), rows_B, axis=0)
 
     def _spread(self, x_1ND: Tensor, tokens_N: np.ndarray) -> Tensor:
-        x_MD = into_slots(x_1ND[0], adopt(tokens_N), self.attend_BL.size)
+        x_MD = into_slots(_without_first_axis(x_1ND), adopt(tokens_N), self.attend_BL.size)
         return reshape(x_MD, (*self.attend_BL.shape, x_1ND.shape[-1]))
 
 
@@ -122,7 +120,12 @@ class Wanted:
 def _into(x_1NX: Tensor, slot_of_N: np.ndarray, n_slots: int) -> Tensor:
     if n_slots == len(slot_of_N):
         return x_1NX
-    return into_slots(x_1NX[0], adopt(slot_of_N), n_slots)[None]
+    return into_slots(_without_first_axis(x_1NX), adopt(slot_of_N), n_slots)[None]
+
+
+def _without_first_axis(x_1NX: Tensor) -> Tensor:
+    """x_NX; the gradient of `x_1NX[0]` would be copied among zeros."""
+    return reshape(x_1NX, x_1NX.shape[1:])
 
 
 def unpadded(

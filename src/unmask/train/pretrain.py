@@ -144,7 +144,7 @@ class Trainer:
 
     def _outputs(self, arrays: Mapping[str, Tensor], *, training: bool) -> tuple[Tensor, Tensor | None]:
         """Logits at the masked positions, and of the next sentence."""
-        outputs = self.model(
+        outputs = self.model.unchecked(
             arrays["ids_BL"],
             arrays["segments_BL"] if self.model.config.n_segments > 1 else None,
             attend_BL=arrays["attend_BL"],
