@@ -43,6 +43,9 @@ def test_files(tuned, tmp_path, unmask):
     assert ran.code == 0, ran.err
     assert f"40 rows are in {tmp_path / 'out.tsv'}." in ran.out
     assert (tmp_path / "out.tsv").read_text().startswith("text\tlabel\tprediction\tprobability\tprobabilities\n")
+    output = tmp_path / "again.tsv"
+    ran = unmask(tuned("classify"), "--input", tuned.test_file("classify"), "--output", output, "--json")
+    assert json.loads(ran.out) == {"rows": 40, "output": str(output)}
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,18 @@ def test_the_first_form_of_cmrc():
     assert found["answers"] == [{"text": "罗马", "start": 0}, {"text": "雅典", "start": -1}]
 
 
+@pytest.mark.parametrize("bare", [lambda content: content["data"][0], lambda content: content["data"]])
+def test_one_article_alone_and_articles_in_a_list(bare):
+    content = paragraph(question="What?")
+    assert read(bare(content)) == read(content)
+
+
+def test_one_paragraph_alone():
+    content = paragraph(question="What?")
+    (found,) = read(content["data"][0]["paragraphs"][0])
+    assert (found["question"], found["context"]) == ("What?", "Rome is old.")
+
+
 def test_questions_to_be_answered():
     assert read(paragraph(question="What?"))[0] == {
         **{"id": "1", "question": "What?", "context": "Rome is old.", "title": "T"},
@@ -60,7 +72,9 @@ def test_questions_to_be_answered():
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ({"version": 1}, "there is no list named data"),
+        ({"version": 1}, "there is no list named data, only version"),
+        ([1], "a.json, article 1 must be a JSON object, but is a int"),
+        (7, "there is no list named data"),
         ({"data": ["x"]}, "a.json, article 1 must be a JSON object, but is a str"),
         ({"data": [{"paragraphs": [{"qas": []}]}]}, "article 1, paragraph 1 has no context, only qas"),
         (

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.tasks.labels import SEPARATORS, WHOLE, parted, said_in, separator_of, told
+from unmask.errors import UserError
+from unmask.tasks.labels import SEPARATORS, WHOLE, parted, said_in, separator_named, separator_of, told
 
 
 @pytest.mark.parametrize(
@@ -88,3 +89,25 @@ def test_what_is_told():
     )
     assert told("tags", " ", ["a", "b"]) == "The labels in 'tags' are parted by blanks: there are 2 different ones."
     assert told("tags", None, ["a", "b"]) == "No separator is in 'tags': every text has one of 2 labels, or none."
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "labels"),
+    [
+        (";", "a, b；c;d", ["a, b", "c", "d"]),
+        ("/", "a/b,c", ["a", "b,c"]),
+        ("tab", "a\tb c", ["a", "b c"]),
+        ("\\t", "a\tb c", ["a", "b c"]),
+        ("blank", "a b,c", ["a", "b,c"]),
+        ("]", "a]b^c", ["a", "b^c"]),
+        ("^", "a]b^c", ["a]b", "c"]),
+    ],
+)
+def test_a_separator_that_is_named(name, cell, labels):
+    assert parted(cell, separator_named(name)) == labels
+
+
+@pytest.mark.parametrize("name", ["", "::", "x", "字"])
+def test_what_separates_nothing(name):
+    with pytest.raises(UserError, match="but must be one sign"):
+        separator_named(name)

@@ -156,6 +156,13 @@ def test_what_cannot_be_learnt(tmp_path, lines, changes, message):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(("options", "classes"), [({}, ("a", "b;c")), ({"separator": ";"}, ("a,a", "b", "c", "c,a"))])
+def test_a_separator_that_is_said(tmp_path, options, classes):
+    lines = ['x one,"a,a"', 'y two,"b;c"', 'z three,"b;c,a"', "v four,b;c"]
+    found = read(train=write(tmp_path, "text,label", *lines * 2), multi_label=True, options=options)
+    assert found.task.classes == classes
+
+
 def test_labels_that_training_has_not_seen(tmp_path):
     train = write(tmp_path, "text,label", "x one,a", "y two,b")
     dev = write(tmp_path, "text,label", "x one,a", "y two,c", name="dev.csv")

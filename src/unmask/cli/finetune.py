@@ -30,6 +30,10 @@ def finetune(
     ] = None,
     dev_share: Annotated[float, typer.Option(help="How much is held out where there is no --dev.")] = 0.1,
     multi_label: Annotated[bool, typer.Option("--multi-label", help="Any number of labels for a text.")] = False,
+    separator: Annotated[
+        str | None,
+        typer.Option(metavar="SIGN", help="What parts the labels of a cell; tab, blank.", show_default="found out"),
+    ] = None,
     scheme: Annotated[
         str | None,
         typer.Option(help="IOB1, IOB2, IOBES, BILOU or plain, for `tag`.", autocompletion=completions.schemes),
@@ -118,6 +122,7 @@ def finetune(
 
     columns = {"text": text, "pair": pair, "label": label, "tokens": tokens, "tags": tags, "spans": spans}
     columns |= {"question": question, "context": context, "answers": answers, "choices": choices}
+    said = {"scheme": scheme, "separator": separator}
     data = Data(
         task=task,
         train=train,
@@ -125,7 +130,7 @@ def finetune(
         columns=columns,
         reading=options.reading(kind, header, quotes, encoding),
         multi_label=multi_label,
-        options={"scheme": scheme} if task == "tag" else {},
+        options={name: value for name, value in said.items() if value is not None},
     )
     tuning = Tuning(
         epochs=epochs,

@@ -75,7 +75,8 @@ def predict(
             max_length=max_length,
             stride=stride,
         )
-        typer.echo(f"{n_rows:,} rows are in {output}.")
+        told = json.dumps({"rows": n_rows, "output": str(output)}, ensure_ascii=False)
+        typer.echo(told if as_json else f"{n_rows:,} rows are in {output}.")
 
 
 def _of_texts(predictor: Any, texts: list[str], said: dict[str, Any]) -> tuple[list[dict[str, Any]], list[Any]]:

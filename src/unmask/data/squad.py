@@ -36,9 +36,11 @@ def questions(text: str, name: str) -> Iterator[tuple[dict[str, Any], int]]:
 
 def _paragraphs(content: Any, name: str) -> Iterator[tuple[dict[str, Any], str, str]]:
     """Each paragraph with its title and where it is."""
-    articles = content.get("data") if isinstance(content, dict) else content
+    is_article = isinstance(content, dict) and "data" not in content and not {"paragraphs", "qas"}.isdisjoint(content)
+    articles = [content] if is_article else content.get("data") if isinstance(content, dict) else content
     if not isinstance(articles, list):
-        raise UserError(f"{name} is no JSON as SQuAD has it: there is no list named data with paragraphs in it.")
+        there = f", only {', '.join(content) or 'nothing'}" if isinstance(content, dict) else ""
+        raise UserError(f"{name} is no JSON as SQuAD has it: there is no list named data{there}.")
     for number, article in enumerate(articles, 1):
         where = f"{name}, article {number}"
         if not isinstance(article, dict):

@@ -13,7 +13,7 @@ import numpy as np
 
 from unmask.data.readers import Record
 from unmask.errors import UserError
-from unmask.tasks.labels import parted, said_in, separator_of, told
+from unmask.tasks.labels import parted, said_in, separator_named, separator_of, told
 from unmask.tasks.metrics.bootstrap import Statistic
 from unmask.tasks.metrics.calibration import fit_temperature
 from unmask.tasks.metrics.classification import classification_statistic, multi_label_statistic
@@ -145,10 +145,10 @@ class MultiLabel(Task[TextExample, MultiClassified]):
 
     @classmethod
     def learn(cls, records: Iterable[Record], columns: Mapping[str, str], **options: Any) -> "MultiLabel":
-        """The task with the labels that occur, and what parts them if they stand in texts."""
-        del options
+        """The task with the labels that occur, and what parts them if they stand in texts: said, or found out."""
         cells = [_cell(record, columns["label"]) for record in records]
-        separator = separator_of(cells)
+        said = options.get("separator")
+        separator = separator_of(cells) if said is None else separator_named(said)
         classes = _ordered(label for cell in cells for label in parted(cell, separator))
         if len(classes) == 2 and {name.lower() for name in classes} <= _YES | _NO:
             raise UserError(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from unmask.errors import UserError
 from unmask.tasks.texts import is_missing
 
 SEPARATORS = ("\t", "|｜", ";；", ",，", "、")
@@ -67,6 +68,18 @@ def parted(said: list[str] | str, separator: str | None) -> list[str]:
 
 def _distinct(parts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for part in parts if (name := part.strip())))
+
+
+def separator_named(name: str) -> str:
+    """The separator that somebody names: one sign, whose other forms count too, or `tab` or `blank`.
+
+    >>> separator_named(";"), separator_named("/"), separator_named("blank")
+    (';；', '/', ' ')
+    """
+    sign = {"tab": "\t", "\\t": "\t", "blank": BLANK, "space": BLANK}.get(name, name)
+    if len(sign) != 1 or sign.isalnum():
+        raise UserError(f"--separator is {name!r}, but must be one sign, such as ';', or tab, or blank.")
+    return next((separator for separator in SEPARATORS if sign in separator), sign)
 
 
 def separator_of(cells: Sequence[list[str] | str]) -> str | None:

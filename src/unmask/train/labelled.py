@@ -42,6 +42,8 @@ class Data:
             raise UserError(f"--multi-label is for classify, not for {self.task}; leave it out.")
         if self.options.get("scheme") is not None and self.task != "tag":
             raise UserError(f"--scheme is for tag, not for {self.task}; leave it out.")
+        if self.options.get("separator") is not None and not self.multi_label:
+            raise UserError("--separator parts several labels of a text; add --multi-label, or leave it out.")
 
     def fingerprint(self) -> dict[str, Any]:
         """What makes these data others."""
