@@ -16,6 +16,7 @@ Results are written after each (task, model, seed); what is in the file already 
 
     UNMASK_DATA=… python benchmarks/finetuning.py --json results.json
     UNMASK_DATA=… python benchmarks/finetuning.py --json zh.json --task chnsenticorp --task tnews --model my-model-zh
+    UNMASK_DATA=… python benchmarks/finetuning.py --seeds 1 --turns 5 --task trec6
     UNMASK_DATA=… python benchmarks/finetuning.py --estimate
 """
 
@@ -177,6 +178,14 @@ class Contest:
         torch.use_deterministic_algorithms(False)
         return turns
 
+    def examples_a_second(self, turns):
+        """Of a whole training; of some turns without the first, in which both sides warm up."""
+        if sum(turn["updates"] for turn in turns) >= self.theirs.total_steps:
+            return self.examples_trained / sum(turn["seconds"] for turn in turns)
+        counted = turns[1:]
+        n_examples = self.ours.tuner.tuning.batch_size * sum(turn["updates"] for turn in counted)
+        return n_examples / sum(turn["seconds"] for turn in counted)
+
     def _turn(self, name, updates, turns):
         if name == "unmask":
             backend.make_deterministic()
@@ -244,16 +253,17 @@ def compare(key, job, labelled, source, options):
         timed = min(TIMED_EXAMPLES, len(labelled.dev))
         # Each side would look for garbage among the other's objects too; ours leaves old ones alone by itself.
         with old_objects_left_alone():
-            turns = contest.training()
+            turns = contest.training(most_turns=options.turns)
         with old_objects_left_alone():
-            found, seconds = contest.prediction(data_of(job), rounds=options.rounds, timed=timed)
+            everything = options.turns is None
+            found, seconds = contest.prediction(data_of(job), rounds=options.rounds, timed=timed, everything=everything)
         result = {
             **key,
             "train_examples": len(labelled.train),
             "dev_examples": len(labelled.dev),
             "peak_rate": contest.ours.tuner.rate,
             "figures": found,
-            "training": {n: contest.examples_trained / sum(turn["seconds"] for turn in turns[n]) for n in SIDES},
+            "training": {n: contest.examples_a_second(turns[n]) for n in SIDES},
             "prediction": {n: timed / statistics.median(seconds[n]) for n in SIDES},
             "prediction_ratio": statistics.median(b / a for a, b in zip(*(seconds[n] for n in SIDES), strict=True)),
             "turns": turns,
@@ -290,8 +300,8 @@ def table(runs):
     ]
     for (task, model), some in itertools.groupby(runs, lambda run: (run["task"], run["model"])):
         of_seeds = list(some)
-        for number, figure in enumerate(of_seeds[0]["figures"]["unmask"]):
-            cells = [mean([run["figures"][name][figure] for run in of_seeds], 2) for name in SIDES]
+        for number, figure in enumerate(of_seeds[0]["figures"].get("unmask", [""])):
+            cells = [mean([run["figures"][name][figure] for run in of_seeds], 2) if figure else "" for name in SIDES]
             if not number:
                 for what in ("training", "prediction"):
                     cells += [mean([run[what][name] for run in of_seeds], 1) for name in SIDES]
@@ -341,7 +351,7 @@ def key_of(task, model, seed, options):
     epochs = options.epochs or JOBS[task].epochs
     key = {"task": task, "model": model, "seed": seed, "epochs": epochs, "limit": options.limit}
     key |= {"dev_limit": options.dev_limit, "batch_size": options.batch_size, "rate": options.rate}
-    key |= {"their_padding": options.their_padding}
+    key |= {"their_padding": options.their_padding, "most_turns": options.turns}
     return key | {"threads": torch.get_num_threads()}
 
 
@@ -352,7 +362,7 @@ def run_all(options, runs, save):
         labelled = None
         for seed in range(options.seeds):
             key = key_of(task, model, seed, options)
-            if any(all(run[name] == value for name, value in key.items()) for run in runs):
+            if any(all(run.get(name) == value for name, value in key.items()) for run in runs):
                 continue
             spent = (time.monotonic() - began) / 60
             likely = max((r["minutes"] for r in runs if {**r, **key, "seed": r["seed"]} == r), default=0.0)
@@ -395,6 +405,7 @@ def parsed():
         help="training texts padded to the longest of their batch, or all to one length, as transformers' example "
         "script for classification does unless told otherwise",
     )
+    parser.add_argument("--turns", type=int, help="train so many turns only: speeds, no figures; 3 at least")
     parser.add_argument("--limit", type=int, help="training examples")
     parser.add_argument("--dev-limit", type=int, help="dev examples")
     parser.add_argument("--rounds", type=int, default=5, help="of prediction")
