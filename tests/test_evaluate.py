@@ -55,13 +55,14 @@ def test_spans_that_are_said_stand_in_for_the_tags_of_training(tuned, tmp_path):
     assert found.metrics["f1"] == 1
 
 
-def test_one_class_only_can_be_evaluated(tuned, tmp_path):
+def test_one_class_only_can_be_evaluated(tuned, tmp_path, caplog):
     """Areas under curves do not exist then; the rest does."""
     rows = [row for row in small_tasks.rows("classify", 30, seed=4) if row["label"] == "good"]
     path = small_tasks.write_rows(tmp_path / "good.csv", rows)
     found = evaluate(tuned.predictor("classify"), str(path), said={"label": "label"}, samples=20)
     assert "roc_auc" not in found.metrics
     assert found.metrics["accuracy"] > 0.8
+    assert "There is only the label 'good': the accuracy means something" in caplog.text
     write_evaluation(found, tmp_path / "page")
 
 

@@ -317,6 +317,20 @@ def test_what_is_no_text(tuned, texts, message):
         assert str(error.value) == message
 
 
+@pytest.mark.parametrize(("question", "context"), [(None, "x"), ("x", 5)])
+def test_what_is_no_question(tuned, question, context):
+    with pytest.raises(UserError, match="Question and context must be a list of texts, but number"):
+        tuned.predictor("read").answer(question=question, context=context)
+
+
+def test_a_column_named_none_is_no_second_text(tuned, tmp_path, caplog):
+    path = tmp_path / "a.csv"
+    path.write_text("text,none\ngreat film,1\ndull film,0\n", encoding="utf-8")
+    found = tuned.predictor("classify").columns(read_records(str(path), Reading()), {}, labelled=False)
+    assert found == {"text": "text"}
+    assert "pairs" not in caplog.text
+
+
 def test_a_model_of_another_task(tuned):
     regress = tuned.predictor("regress")
     with pytest.raises(UserError) as error:

@@ -56,6 +56,8 @@ def test_every_task_keeps_order_and_columns(tuned, tmp_path, task, names):
     kept = [name for name in found[0] if name in given[0]]
     assert [[row[name] for name in kept] for row in found] == [[row[name] for name in kept] for row in given]
     assert set(kept) == set(given[0])
+    if task == "tag":  # whose words came, and whose entities are told by the characters of a text
+        assert all(row["text"][e["start"] : e["end"]] == e["text"] for row in found for e in row["entities"])
     assert list(found[0])[-len(names) :] == names
     right = {
         "classify": lambda r: r["prediction"] == r["label"],

@@ -62,6 +62,7 @@ def evaluate(
     examples = task.examples(records, columns, labelled=True)
     if not examples:
         raise UserError(f"{data} holds no examples.")
+    _tell_of_likeness(task, examples)
     window = predictor.window(max_length, stride)
     units = task.units(examples, predictor.tokenizer, window)
     with Progress("evaluating", len(units), "rows") as progress:
@@ -83,6 +84,19 @@ def evaluate(
         errors,
         _notes(task, window.length, window.stride, samples),
         score=score,
+    )
+
+
+def _tell_of_likeness(task: Task[Any, Any], examples: Sequence[Any]) -> None:
+    """Of labels that are all the same, most figures say nothing."""
+    if not isinstance(task, Classify | Regress) or len(found := {example.label for example in examples}) > 1:
+        return
+    if isinstance(task, Regress):
+        log.warning("There is only the number %g: correlations are not defined, and shown as 0.", found.pop())
+        return
+    log.warning(
+        "There is only the label %r: the accuracy means something, but MCC, F1 and intervals need others too.",
+        task.classes[found.pop()],
     )
 
 

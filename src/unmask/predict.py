@@ -16,7 +16,7 @@ import numpy as np
 from unmask import backend as backends
 from unmask import sources
 from unmask.backend import Tensor
-from unmask.data.columns import choose_columns
+from unmask.data.columns import NO_COLUMN, choose_columns
 from unmask.data.readers import Record, Records
 from unmask.engines.keras import KerasEngine, shape_of
 from unmask.errors import UserError
@@ -149,6 +149,7 @@ class Predictor:
 
     def answer(self, *, question: str, context: str, **options: Any) -> ReadAnswer:
         """The answer to a question from a context of any length, which is read in windows."""
+        _check_texts("Question and context", [question, context])
         values = {"id": "", "question": question, "context": context}
         columns = {name: name for name in values}
         return self.predict([Record(values, "The question")], columns, task="read", **options)[0]
@@ -245,7 +246,7 @@ class Predictor:
         if said.get("spans") is not None:  # in place of the tags that the training data had
             trained = {role: column for role, column in trained.items() if role not in ("tokens", "tags")}
         if task.head == "classify" and "pair" not in self.settings.get("columns", {"pair": ""}):
-            trained["pair"] = "none"  # a model of single texts guesses no second one
+            trained["pair"] = NO_COLUMN  # a model of single texts guesses no second one
         wanted = {**trained, **{role: column for role, column in said.items() if column is not None}}
         chosen = choose_columns(task.name, records.names, records.sample, wanted, say=log.info, labelled=labelled)
         self._tell_of_pairs(chosen)

@@ -54,7 +54,8 @@ def predict_file(
         raise UserError(f"{output} is the input too; choose another name for --output.")
     _tell_of_bytes(records)
     taken = records.all_names()
-    names = free_names(answer_names(predictor), taken)
+    # The characters of entities are those of a text; where words came, that must be told too.
+    names = free_names([*(["text"] if "tokens" in columns else []), *answer_names(predictor)], taken)
     work: dict[str, Any] = {"input": source_hash(source), "model": model_fingerprint(predictor), "length": max_length}
     work |= {"columns": columns, "reading": asdict(reading or Reading()), "stride": stride}
     with RowWriter(path, [*taken, *names.values()], work, marked=_is_marked(given)) as writer:
@@ -95,7 +96,8 @@ def _tell_of_bytes(records: Records) -> None:
 
 def _row(place: str, given: Mapping[str, Any], answer: Any, names: Mapping[str, str]) -> dict[str, Any]:
     """The columns of a record, and the answer's under the names that were free when the work began."""
-    found = {names[name]: value for name, value in answer_row(answer).items()}
+    found = {names["text"]: answer.text} if "text" in names else {}
+    found |= {names[name]: value for name, value in answer_row(answer).items()}
     if late := next((name for name in found if name in given), None):
         raise UserError(
             f"{place} has a column {late!r}, but no record before it had, so the answers are called so already; give "
@@ -161,5 +163,5 @@ def answer_row(answer: Any) -> dict[str, Any]:
             return {"answer": found["text"]} | {name: found[name] for name in ("start", "end", "probability")}
         case Chosen():
             likely = answer.probabilities[answer.number]
-            return {"prediction": answer.number, "choice": answer.choice, "probability": likely}
+            return {"prediction": answer.label, "choice": answer.choice, "probability": likely}
     raise TypeError(type(answer).__name__)

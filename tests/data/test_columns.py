@@ -248,8 +248,8 @@ def test_guesses_are_said_in_one_sentence():
         (
             {"label": "text,label"},
             {"text": TEXTS, "label": "0101"},
-            "No column is left for the text: --label is 'text,label', and there are only text, label; each role needs "
-            "a column of its own.",
+            "No column is left for the text: the label is 'text,label', and there are only text, label; each role "
+            "needs a column of its own.",
         ),
         ({}, {"text": TEXTS}, "There is no column for the label, only text; the data must have one."),
     ],
@@ -317,3 +317,18 @@ def test_no_real_file_is_left_out(shared):
     files = {path for room in rooms for path in (shared / "data" / room).rglob("*") if path.is_file()}
     read = {path for pattern in REAL for path in (shared / "data").glob(pattern)}
     assert {path.name for path in files - read} <= NOT_EXAMPLES
+
+
+def test_a_column_named_none_is_no_second_text():
+    columns = {"text": TEXTS, "none": "0101", "other": "1010"}
+    for nothing in ("", "none"):
+        assert choose("classify", {"text": "text", "pair": nothing, "label": "none"}, **columns) == {
+            "text": "text",
+            "label": "none",
+        }
+    assert choose("classify", {"text": "text", "pair": "2", "label": "other"}, **columns)["pair"] == "none"
+
+
+def test_choices_are_asked_for_with_their_form():
+    with pytest.raises(UserError, match="Say --choices with a column of lists, or several, a,b,c, of q, A, B"):
+        choose("choose", q=TEXTS, A="wxyz", B="stuv")

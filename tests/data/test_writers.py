@@ -120,7 +120,7 @@ def test_endings_and_folders_that_are_no_file_of_rows(tmp_path):
     with pytest.raises(UserError) as error:
         RowWriter(tmp_path / "rows.xlsx", ["a"], {})
     assert str(error.value) == (
-        "rows.xlsx: rows are written as .csv, .tsv, .jsonl, .json, .ndjson; choose one of these endings."
+        "rows.xlsx: rows are written as .csv, .tsv, .jsonl, .ndjson; choose one of these endings."
     )
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(UserError, match=r"folder\.csv is a folder; name a file for the rows"):
@@ -133,3 +133,13 @@ def test_new_columns_hide_none(wanted, taken):
     assert list(names) == wanted
     assert len(set(names.values())) == len(wanted)
     assert not set(names.values()) & set(taken)
+
+
+def test_a_file_that_is_there_is_told_and_replaced_at_the_end(tmp_path, caplog):
+    path = tmp_path / "rows.csv"
+    path.write_text("precious")
+    with RowWriter(path, ["a"], {}) as writer:
+        writer.write([{"a": 1}])
+        assert path.read_text() == "precious"
+    assert path.read_text() == "a\n1\n"
+    assert f"{path} is there already; it is replaced when all rows are written." in caplog.text

@@ -86,6 +86,32 @@ def test_choices_in_columns():
     assert found.choices == ("in", "it")
 
 
+def test_columns_that_a_question_with_fewer_choices_leaves_empty():
+    columns = {**COLUMNS, "choices": "A,B,C,D"}
+    cells = {"A": "in", "B": "it", "C": " ", "D": ""}
+    assert example(columns, choices=None, label="B", **cells).choices == ("in", "it")
+    with pytest.raises(UserError, match="the label 'D' is none of 2 choices"):
+        example(columns, choices=None, label="D", **cells)
+
+
+def test_choices_that_are_counted_from_one():
+    rows = [record(label="1"), record(label="3")]
+    task = Choose.learn(rows, COLUMNS)
+    assert [found.label for found in task.examples(rows, COLUMNS, labelled=True)] == [0, 2]
+    assert [found.label for found in task.examples(rows[:1], COLUMNS, labelled=True)] == [0]
+    examples = task.examples(rows[:1], COLUMNS, labelled=True)
+    units = task.units(examples, tiny_tokenizers.bert(), Window(16))
+    (answer,) = task.answers(examples, units, [np.asarray([0.0, 9.0, 0.0])])
+    assert (answer.number, answer.label) == (1, 2)
+    with pytest.raises(UserError, match="the label '0' is none of 3 choices; say it as 1 to 3, A to C"):
+        task.examples([record(label="0")], COLUMNS, labelled=True)
+
+
+@pytest.mark.parametrize("labels", [["0", "2"], ["1", "2"], ["A", "3"], ["it", "3"]])
+def test_choices_that_are_counted_from_nought(labels):
+    assert Choose.learn([record(label=label) for label in labels], COLUMNS).settings == {}
+
+
 @pytest.mark.parametrize("choices", ["in", ["in"], [], None])
 def test_choices_that_are_none(choices):
     with pytest.raises(UserError) as error:

@@ -63,6 +63,28 @@ def test_labels_that_cannot_be_learnt(labels, message):
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(
+    ("train", "classes", "other"),
+    [
+        (["0.0", "1.0"], ("0.0", "1.0"), {"1": 1, "1.00": 1, 0.0: 0, 1: 1}),
+        ([0, 1], ("0", "1"), {"1.0": 1, 0: 0, "0.0": 0}),
+        (["True", "False"], ("False", "True"), {True: 1, "true": 1, "FALSE": 0}),
+        (["1", "2", "1.0", "1"], ("1", "2"), {"2.0": 1, "1": 0}),
+        (["01", "1"], ("01", "1"), {"01": 0, "1.0": 1}),
+        (["1.5", "2"], ("1.5", "2"), {"1.5": 0, "2.0": 1}),
+    ],
+)
+def test_one_label_in_the_forms_of_several_tools(train, classes, other):
+    task = Classify.learn(records(*train), COLUMNS)
+    assert task.classes == classes
+    assert [example.label for example in task.examples(records(*other), COLUMNS, labelled=True)] == [*other.values()]
+
+
+def test_labels_that_differ_in_capitals_are_told(caplog):
+    assert Classify.learn(records("Yes", "yes", "no"), COLUMNS).classes == ("Yes", "no", "yes")
+    assert caplog.messages == ["The labels Yes and yes differ in capitals only; write them alike if they are one."]
+
+
 def test_labels_that_training_has_not_seen():
     with pytest.raises(UserError) as error:
         Classify(("a", "b")).examples(records("a", "c"), COLUMNS, labelled=True)

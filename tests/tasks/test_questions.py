@@ -37,6 +37,10 @@ def test_answers_however_written(value, expected):
     assert given_answers({"answers": value, "answer_start": "4"}, COLUMNS, "here") == expected
 
 
+def test_a_start_as_our_own_predictions_call_it():
+    assert given_answers({"answers": "cat", "start": "4", "end": "7"}, COLUMNS, "here") == [Given("cat", 4)]
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [

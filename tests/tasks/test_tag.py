@@ -189,6 +189,40 @@ def test_spans_are_learned_and_come_back():
     assert Tag.learn(records, columns, scheme="plain").classes == ("O", "LOC")
 
 
+def test_spans_that_say_another_text_are_told(caplog):
+    spans = [{"start": 6, "end": 14, "label": "LOC", "text": "New York"}, {"start": 0, "end": 5, "label": "X"}]
+    wrong = [{"start": 7, "end": 15, "label": "LOC", "text": "New York"}]
+    records = [
+        Record({"text": "Visit New York!", "spans": one}, f"a.jsonl, line {n}")
+        for n, one in enumerate((spans, wrong), 1)
+    ]
+    columns = {"text": "text", "spans": "spans"}
+    Tag.learn(records, columns).examples(records[:1], columns, labelled=True)
+    assert not caplog.messages
+    Tag.learn(records, columns).examples(records, columns, labelled=True)
+    assert caplog.messages == [
+        "Spans whose text is another than they say: 1 (first: a.jsonl, line 2: 'ew York!' is said to be 'New York'); "
+        "offsets must count characters, not bytes or UTF-16 units."
+    ]
+
+
+def test_nothing_but_outside_is_told(caplog):
+    records = conll("a/B-X b/O")
+    task = Tag.learn(records, CONLL)
+    examples = task.examples(records, CONLL, labelled=True)
+    units = task.units(examples, BPE, Window(30))
+    task.tune(examples, units, perfect(task, units))
+    assert not caplog.messages
+    nothing = [np.where(np.arange(len(task.classes)) == 0, 9.0, 0.0) * np.ones((unit.length, 1)) for unit in units]
+    task.tune(examples, units, nothing)
+    assert "No word of the 1 held-out texts gets a label but O" in caplog.text
+
+
+def test_schemes_go_by_other_names():
+    assert Tag.learn(conll("a/B-X b/O"), CONLL, scheme="bio").scheme == "IOB2"
+    assert Tag.learn(conll("a/S-X b/O"), CONLL, scheme="BIOES").scheme == "IOBES"
+
+
 def test_chinese_data_by_character_are_read_so():
     task = Tag.learn(conll("我/O 爱/O N/B-X B/I-X A/I-X"), CONLL)
     assert task.settings == {"scheme": "IOB2", "characters": True}

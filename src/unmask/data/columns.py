@@ -20,8 +20,9 @@ ROLES: dict[str, tuple[str, ...]] = {
 }
 """The roles that columns have in each task."""
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
-_NONE = ("", "none")
-"""What may be said for a role that no column is to play."""
+NO_COLUMN = ""
+"""What is said for a role that no column is to play; people say "none"."""
+_NONE = (NO_COLUMN, "none")
 
 
 def choose_columns(
@@ -94,7 +95,8 @@ class _Roles:
             if role not in ROLES[task]:
                 wanted = ", ".join(f"--{one}" for one in ROLES[task])
                 raise UserError(f"--{role} has no meaning for {task}, which knows {wanted}.")
-            if column in _NONE and column not in self.names:
+            # A column may be named `none`, as a label is; a second text hardly is, and then it has a number.
+            if column in _NONE and (role == "pair" or column not in self.names):
                 self.unwanted.add(role)
             else:
                 self.found[role] = self._said(role, column)
@@ -139,9 +141,13 @@ class _Roles:
         if not self.open(role):
             return
         names, free = ", ".join(self.names), ", ".join(self.free())
+        if free and role == "choices":
+            raise UserError(
+                f"Where are the choices? Say --choices with a column of lists, or several, a,b,c, of {free}."
+            )
         if free:
             raise UserError(f"Which column holds the {role}? Say --{role} with one of {free}.")
-        said = [f"--{one} is {column!r}" for one, column in self.found.items() if one not in self.guessed]
+        said = [f"the {one} is {_shown(column)}" for one, column in self.found.items() if one not in self.guessed]
         if said:
             raise UserError(
                 f"No column is left for the {role}: {' and '.join(said)}, and there are only {names}; each role needs "

@@ -96,7 +96,10 @@ def equal_ends(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _refuse_other_formats(block: bytes, name: str, codec: str) -> None:
-    """What spreadsheets save, by its first bytes."""
+    """What spreadsheets save, and what is packed without saying so, by its first bytes."""
+    for packing, mark in ((".gz", b"\x1f\x8b"), (".zst", b"\x28\xb5\x2f\xfd")):
+        if block.startswith(mark):
+            raise UserError(f"{name} is packed, but its name does not say so; let it end in {packing}.")
     if block.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise UserError(f"{name} is a workbook or another packed file, not text; save it as CSV (UTF-8) first.")
     if codec == "utf-8-sig" and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

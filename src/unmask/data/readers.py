@@ -371,7 +371,5 @@ def _checked_names(cells: Sequence[str], file: str) -> list[str]:
     """The names in a header, each once; a column without a name, such as pandas' index, gets its number."""
     names = [cell.strip() or str(number) for number, cell in enumerate(cells, 1)]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UserError(
-            f"{file} has two columns named {twice!r}; rename one, or say --no-header and name columns by number."
-        )
+        raise UserError(f"{file} has two columns named {twice!r}; rename one of them.")
     return names

@@ -32,7 +32,11 @@ def blocks_of(path: Path, packing: Packing, name: str, count: Callable[[int], No
                 count(now - before)
                 before = now
                 yield block
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except gzip.BadGzipFile as error:
+            if not before:
+                raise UserError(f"{name} is named .gz, but is no gzip; name it by what it is.") from None
+            raise UserError(f"{name} is damaged gzip ({error}); fetch it again.") from None
+        except (EOFError, zlib.error) as error:
             raise UserError(f"{name} is cut off or damaged gzip ({error}); fetch it again.") from None
 
 

@@ -3,6 +3,7 @@
 import codecs
 import csv
 import json
+import logging
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any, Self
 from unmask.errors import UserError
 from unmask.files import read_json, sync, write_json
 
-KINDS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl"}
+log = logging.getLogger("unmask")
+
+KINDS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 class RowWriter:
@@ -36,6 +39,8 @@ class RowWriter:
         self.path, self.names, self.kind = path, list(names), KINDS[path.suffix.lower()]
         self.part, self.note = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.part.json")
         self.work = {**work, "names": self.names}
+        if path.exists():
+            log.warning("%s is there already; it is replaced when all rows are written.", path)
         self.n_rows, size = self._before()
         path.parent.mkdir(parents=True, exist_ok=True)
         self.file = self.part.open("r+b" if size else "wb")

@@ -1,6 +1,7 @@
 """Multiple choice: which of several continuations or answers is right. Devlin et al. 2018, section 4.4; RACE, SWAG."""
 
 import json
+import logging
 import string
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Listed
@@ -17,6 +18,8 @@ from unmask.tasks.task import Task
 from unmask.tasks.texts import TextExample, is_missing, sequences_of, text_of
 from unmask.tasks.units import Unit, Window
 from unmask.text import Tokenizer
+
+log = logging.getLogger("unmask")
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Chosen:
     """From 0."""
     choice: str
     probabilities: tuple[float, ...]
+    label: int
+    """The same number, from 0 or from 1, as the training data counted."""
 
 
 class Choose(Task[ChoiceExample, Chosen]):
@@ -50,15 +55,21 @@ class Choose(Task[ChoiceExample, Chosen]):
 
     @classmethod
     def learn(cls, records: Iterable[Record], columns: Mapping[str, str], **options: Any) -> "Choose":
-        """The task, which has no labels of its own."""
-        del records, columns, options
-        return cls()
+        """The task, which has no labels of its own, but knows whether choices are counted from 0 or from 1."""
+        del options
+        first = _counted_from(
+            [(record.values.get(columns["label"]), _choices(record, columns["choices"])) for record in records]
+        )
+        if first:
+            log.info("The labels in %r count the choices from 1.", columns["label"])
+        return cls((), {"first": 1} if first else {})
 
     def examples(self, records: Iterable[Record], columns: Mapping[str, str], *, labelled: bool) -> list[ChoiceExample]:
         """Contexts, questions and choices, with the number of the right one."""
         records = list(records)
         offered = [_choices(record, columns["choices"]) for record in records]
-        right = _right_ones(records, columns["label"], offered) if labelled else [None] * len(records)
+        first = int(self.settings.get("first", 0))
+        right = _right_ones(records, columns["label"], offered, first) if labelled else [None] * len(records)
         found = []
         for record, choices, label in zip(records, offered, right, strict=True):
             question = text_of(record, columns["question"]) if columns.get("question") else ""
@@ -91,11 +102,11 @@ class Choose(Task[ChoiceExample, Chosen]):
         self, examples: Listed[ChoiceExample], units: Listed[Unit], outputs: Listed[np.ndarray]
     ) -> list[Chosen]:
         """The choice with the highest score."""
-        found = []
+        found, first = [], int(self.settings.get("first", 0))
         for unit, logits in zip(units, outputs, strict=True):
             likely = softmax(np.asarray(logits, np.float64)[None])[0]
             best = int(likely.argmax())
-            found.append(Chosen(best, examples[unit.example].choices[best], tuple(likely.tolist())))
+            found.append(Chosen(best, examples[unit.example].choices[best], tuple(likely.tolist()), best + first))
         return found
 
     def statistic(self, examples: Listed[ChoiceExample], answers: Listed[Chosen]) -> Statistic:
@@ -122,6 +133,8 @@ def _choices(record: Record, column: str) -> _Choices:
     value = record.values.get(column)
     if value is None and "," in column:
         value = [text_of(record, name.strip()) for name in column.split(",")]
+        while value and not value[-1].strip():  # a question with fewer choices leaves the last columns empty
+            value.pop()
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             value = json.loads(value)
@@ -139,8 +152,24 @@ def _choices(record: Record, column: str) -> _Choices:
     return _Choices(tuple(map(str, value)), tuple(map(str, names)) if named else ())
 
 
-def _right_ones(records: Listed[Record], column: str, offered: Listed[_Choices]) -> list[int]:
-    """The numbers of the right choices.
+def _counted_from(labels: Listed[tuple[Any, _Choices]]) -> int:
+    """0, or 1 where all labels are numbers without a name, none is 0, and one would be too large otherwise."""
+    numbers = [_whole(said) for said, _ in labels]
+    named = any(str(said).strip() in (*choices.names, *choices.texts) for said, choices in labels)
+    if named or not numbers or any(number is None or number < 1 for number in numbers):
+        return 0
+    return int(any(number == len(choices.texts) for number, (_, choices) in zip(numbers, labels, strict=True)))
+
+
+def _whole(said: Any) -> int | None:
+    if isinstance(said, float) and said.is_integer():
+        said = int(said)  # a column of whole numbers with a gap is one of floats in many tools
+    text = str(said).strip()
+    return int(text) if text.isdecimal() else None
+
+
+def _right_ones(records: Listed[Record], column: str, offered: Listed[_Choices], first: int) -> list[int]:
+    """The numbers of the right choices, which the labels count from `first`.
 
     Where every label is the text of one of its choices, that is meant, though some may look like numbers or letters.
     """
@@ -150,26 +179,24 @@ def _right_ones(records: Listed[Record], column: str, offered: Listed[_Choices])
     )
     right = []
     for record, said, choices in zip(records, labels, offered, strict=True):
-        number = choices.texts.index(said.strip()) if by_text else _right(said, choices)
+        number = choices.texts.index(said.strip()) if by_text else _right(said, choices, first)
         if number is None:
-            last = len(choices.texts) - 1
+            count = len(choices.texts)
             raise UserError(
-                f"{record.place}: the label {said!r} is none of {last + 1} choices; say it as 0 to {last}, "
-                f"A to {string.ascii_uppercase[: last + 1][-1]}, or by the choice's text."
+                f"{record.place}: the label {said!r} is none of {count} choices; say it as {first} to "
+                f"{count - 1 + first}, A to {string.ascii_uppercase[:count][-1]}, or by the choice's text."
             )
         right.append(number)
     return right
 
 
-def _right(said: Any, choices: _Choices) -> int | None:
-    """The number of the right choice: said by its name, as a number from 0, as a letter from A, or by its text."""
-    if isinstance(said, float) and said.is_integer():
-        said = int(said)  # a column of whole numbers with a gap is one of floats in many tools
-    text, count = str(said).strip(), len(choices.texts)
+def _right(said: Any, choices: _Choices, first: int) -> int | None:
+    """The number of the right choice: said by its name, as a number, as a letter from A, or by its text."""
+    text, count, number = str(said).strip(), len(choices.texts), _whole(said)
     if text in choices.names:
         return choices.names.index(text)
-    if text.isdecimal() and int(text) < count:
-        return int(text)
+    if number is not None and 0 <= number - first < count:
+        return number - first
     if len(text) == 1 and text.upper() in string.ascii_uppercase[:count]:
         return string.ascii_uppercase.index(text.upper())
     return choices.texts.index(text) if text in choices.texts else None

@@ -32,6 +32,7 @@ _FEWEST = 5
 _FARTHEST = 700.0
 _GOOD = {"正", "正面", "正向", "好评"}
 """Names of a positive class that stand before its opposite's in the order of characters."""
+_WHOLE = re.compile(r"[-+]?\d+\.0+")
 _YES, _NO = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", "", "none", "nan"}
 
 
@@ -64,19 +65,24 @@ class Classify(Task[TextExample, Classified]):
     def learn(cls, records: Iterable[Record], columns: Mapping[str, str], **options: Any) -> "Classify":
         """The task with the labels that occur."""
         del options
-        return cls(_ordered(label for record in records if (label := _label(record, columns["label"]))))
+        counts = Counter(_label(record, columns["label"]) for record in records)
+        forms: dict[str, str] = {}
+        for label, _ in counts.most_common():
+            forms.setdefault(_same(label), label)
+        _tell_of_case(forms.values())
+        return cls(_ordered(forms.values()))
 
     def examples(self, records: Iterable[Record], columns: Mapping[str, str], *, labelled: bool) -> list[TextExample]:
         """Texts with the numbers of their labels."""
-        number = {name: i for i, name in enumerate(self.classes)}
+        number = {_same(name): i for i, name in enumerate(self.classes)}
         found = []
         for record in records:
             label = None
             if labelled:
                 said = _label(record, columns["label"])
-                if said not in number:
+                label = number.get(_same(said))
+                if label is None:
                     raise UserError(_unknown(record, said, self.classes))
-                label = number[said]
             found.append(TextExample(*texts_of(record, columns), label, record.place))
         return found
 
@@ -257,6 +263,24 @@ def _label(record: Record, column: str) -> str:
     return text
 
 
+def _same(label: str) -> str:
+    """One form for what tools write in several: `1.0` is 1, `True` is true."""
+    if label.lower() in ("true", "false"):
+        return label.lower()
+    return label.partition(".")[0] if _WHOLE.fullmatch(label) else label
+
+
+def _tell_of_case(labels: Iterable[str]) -> None:
+    alike: dict[str, list[str]] = {}
+    for label in labels:
+        alike.setdefault(label.casefold(), []).append(label)
+    for several in alike.values():
+        if len(several) > 1:
+            log.warning(
+                "The labels %s differ in capitals only; write them alike if they are one.", " and ".join(several)
+            )
+
+
 def _cell(record: Record, column: str) -> list[str] | str:
     """The labels of a record, maybe none, or a text in which they are still to be parted.
 
@@ -293,7 +317,7 @@ def _ordered(labels: Iterable[str]) -> tuple[str, ...]:
     numbers = all(re.fullmatch(r"-?\d{1,15}", label) for label in found)
     if len(found) == 2 and found & _GOOD:
         return tuple(sorted(found, key=lambda label: (label in _GOOD, label)))
-    return tuple(sorted(found, key=int) if numbers else sorted(found))
+    return tuple(sorted(found, key=lambda label: (int(label), label)) if numbers else sorted(found))
 
 
 def _unknown(record: Record, label: str, classes: tuple[str, ...]) -> str:

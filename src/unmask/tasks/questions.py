@@ -59,7 +59,7 @@ def read_question(record: Record, columns: Mapping[str, str], *, labelled: bool)
 
     Args:
         record: one question.
-        columns: `question`, `context`, and maybe `id`, `answers`, `start`, `impossible`.
+        columns: `question`, `context`, and maybe `id`, `answers`, `impossible`.
         labelled: whether answers are wanted.
     """
     values, place = record.values, record.place
@@ -90,7 +90,8 @@ def given_answers(values: Mapping[str, Any], columns: Mapping[str, str], place: 
         with suppress(ValueError):  # an answer may begin with a bracket
             value = json.loads(value)
     if isinstance(value, str):
-        value = [{"text": value, "start": values.get(columns.get("start", "answer_start"))}]
+        start = values.get("answer_start", values.get("start"))  # `start` is what `unmask predict` calls it
+        value = [{"text": value, "start": start}]
     if isinstance(value, Mapping):
         texts, starts = _listed(value.get("text")), _listed(value.get("answer_start", value.get("start")))
         if len(starts) not in (0, len(texts)):

@@ -20,6 +20,16 @@ from unmask.errors import UserError
 from unmask.tasks.metrics.entities import Entity
 
 SCHEMES = ("IOB1", "IOB2", "IOBES", "BILOU", "plain")
+_ALSO = {
+    "BIO": "IOB2",
+    "BIO1": "IOB1",
+    "BIO2": "IOB2",
+    "IOB": "IOB1",
+    "BIOES": "IOBES",
+    "BMES": "IOBES",
+    "BILUO": "BILOU",
+}
+"""What else people call them."""
 OUTSIDE = "O"
 
 # The letters of every scheme as those of IOBES, which conlleval's rules are about.
@@ -31,6 +41,19 @@ _WRITTEN = {
     "IOBES": tuple("BIES"),
     "BILOU": tuple("BILU"),
 }  # first, middle, last, only
+
+
+def named(name: str) -> str:
+    """The scheme that somebody names, in capitals or not.
+
+    >>> named("bio"), named("BIOES"), named("Plain")
+    ('IOB2', 'IOBES', 'plain')
+    """
+    scheme = _ALSO.get(name.upper(), name.upper())
+    scheme = "plain" if scheme == "PLAIN" else scheme
+    if scheme not in SCHEMES:
+        raise UserError(f"There is no scheme {name!r}; choose one of {', '.join(SCHEMES)}.")
+    return scheme
 
 
 def guess_scheme(sequences: Iterable[Sequence[str]]) -> str:

@@ -23,7 +23,16 @@ from unmask.tasks.classify import softmax
 from unmask.tasks.metrics.bootstrap import Statistic
 from unmask.tasks.metrics.entities import Entity, entity_statistic
 from unmask.tasks.spans import Span, groups, solid, speakers
-from unmask.tasks.tagged import TaggedExample, from_spans, from_tokens, listed, spans_of, tags_of, words_of
+from unmask.tasks.tagged import (
+    TaggedExample,
+    from_spans,
+    from_tokens,
+    listed,
+    misplaced,
+    spans_of,
+    tags_of,
+    words_of,
+)
 from unmask.tasks.task import Task
 from unmask.tasks.texts import text_of
 from unmask.tasks.units import Unit, Window
@@ -111,9 +120,7 @@ class Tag(Task[TaggedExample, TagAnswer]):
             columns: `tokens` or `text`, and `tags` or `spans`.
             options: `scheme`; without it, it is guessed from the tags, and IOB2 for spans.
         """
-        scheme = options.get("scheme")
-        if scheme is not None and scheme not in schemes.SCHEMES:
-            raise UserError(f"There is no scheme {scheme!r}; choose one of {', '.join(schemes.SCHEMES)}.")
+        scheme = None if options.get("scheme") is None else schemes.named(options["scheme"])
         tags: list[list[str]] = []
         labels, kinds = Counter[str](), Counter[str]()
         for record in records:
@@ -139,12 +146,21 @@ class Tag(Task[TaggedExample, TagAnswer]):
         """
         if labelled and not {"tags", "spans"} & set(columns):
             raise UserError("Tagging needs a column of tags or of spans; name it.")
-        examples, broken, odd = [], [], Counter[str]()
+        examples, broken, odd, elsewhere = [], [], Counter[str](), list[str]()
         for record in records:
             example, breaking = self._example(record, columns, labelled=labelled)
             examples.append(example)
+            if labelled and "spans" in columns and "tags" not in columns:
+                wrong = misplaced(record, columns["spans"], example.text)
+                elsewhere += [f"{record.place}: {one}" for one in wrong]
             broken += [record.place] * bool(breaking)
             odd.update(breaking)
+        if elsewhere:
+            log.warning(
+                "Spans whose text is another than they say: %d (first: %s); offsets must count characters, not bytes "
+                "or UTF-16 units.",
+                *(len(elsewhere), elsewhere[0]),
+            )
         if broken:
             self._refuse_others(examples, odd, broken[0])
             log.warning(
@@ -272,6 +288,16 @@ class Tag(Task[TaggedExample, TagAnswer]):
         tags = self._word_tags(group_tags, spans, n)
         return TagAnswer(example.text, example.words, tuple(tags), tuple(sure), tuple(entities))
 
+    def tune(self, examples: Listed[TaggedExample], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
+        """Adjusts nothing, but tells if nothing was learnt."""
+        answers = self.answers(examples, units, outputs)
+        if _has_entities(examples) and not _has_entities(answers):
+            log.warning(
+                "No word of the %d held-out texts gets a label but O: the model has not learnt any yet; give it more "
+                "--epochs, a higher --peak-rate or more examples.",
+                len(examples),
+            )
+
     def statistic(self, examples: Listed[TaggedExample], answers: Listed[TagAnswer]) -> Statistic:
         """`accuracy` over words, and but for plain labels `precision`, `recall` and `f1` of entities."""
         pairs = [(example.tags or (), answer.tags) for example, answer in zip(examples, answers, strict=True)]
@@ -362,3 +388,7 @@ def _windows(
         if positions:
             units.append(TagUnit(number, (sequence,), labels, positions, [spans[group] for group in mine]))
     return units
+
+
+def _has_entities(tagged: Iterable[TaggedExample] | Iterable[TagAnswer]) -> bool:
+    return any(tag != schemes.OUTSIDE for one in tagged for tag in one.tags or ())

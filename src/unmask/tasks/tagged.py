@@ -127,6 +127,28 @@ def spans_of(record: Record, column: str, text: str) -> list[Entity]:
         column: where.
         text: what they lie in.
     """
+    place = record.place
+    spans = sorted(_span(one, text, place) for one in _listed_spans(record, column))
+    for left, right in pairwise(spans):
+        if right.start < left.end:
+            raise UserError(
+                f"{place}: the spans {tuple(left)} and {tuple(right)} overlap, but a word has one tag; keep one."
+            )
+    return spans
+
+
+def misplaced(record: Record, column: str, text: str) -> list[str]:
+    """What is wrong with spans that bring their own text along, but stand at another."""
+    return [
+        f"{text[one['start'] : one['end']]!r} is said to be {one['text']!r}"
+        for one in _listed_spans(record, column)
+        if isinstance(one, Mapping)
+        and isinstance(one.get("text"), str)
+        and one["text"].split() != text[one["start"] : one["end"]].split()
+    ]
+
+
+def _listed_spans(record: Record, column: str) -> list[Any]:
     value, place = record.values.get(column), record.place
     if isinstance(value, str):
         try:
@@ -137,13 +159,7 @@ def spans_of(record: Record, column: str, text: str) -> list[Entity]:
         value = value.tolist()
     if not isinstance(value, list | tuple):
         raise UserError(f"{place}: spans must be a list of [start, end, label], but {_shown(value)} came.")
-    spans = sorted(_span(one, text, place) for one in value)
-    for left, right in pairwise(spans):
-        if right.start < left.end:
-            raise UserError(
-                f"{place}: the spans {tuple(left)} and {tuple(right)} overlap, but a word has one tag; keep one."
-            )
-    return spans
+    return list(value)
 
 
 def _span(one: Any, text: str, place: str) -> Entity:
@@ -152,8 +168,12 @@ def _span(one: Any, text: str, place: str) -> Entity:
         parts = [one.get("start"), one.get("end"), one.get("label")]
     else:
         parts = list(one) if isinstance(one, list | tuple | np.ndarray) else []
-    whole = len(parts) == 3 and all(isinstance(part, int) for part in parts[:2]) and _is_label(parts[2])
-    if not whole or not 0 <= parts[0] < parts[1] <= len(text) or not text[parts[0] : parts[1]].strip():
+    if len(parts) != 3 or not all(isinstance(part, int) for part in parts[:2]) or not _is_label(parts[2]):
+        raise UserError(
+            f"{place}: {_shown(one)} must have two whole numbers and a label: "
+            'write {"start": …, "end": …, "label": …} or [start, end, label], end exclusive.'
+        )
+    if not 0 <= parts[0] < parts[1] <= len(text) or not text[parts[0] : parts[1]].strip():
         raise UserError(
             f"{place}: {_shown(one)} is no span of a text of {len(text)} characters; "
             'write {"start": …, "end": …, "label": …} around some words, end exclusive.'

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from unmask.data.columns import NO_COLUMN
 from unmask.errors import UserError
 from unmask.tasks.metrics.bootstrap import Statistic, of_all
 from unmask.tasks.remarks import Tell, tell
@@ -25,7 +26,7 @@ def as_trained(columns: Mapping[str, str], names: Listed[str]) -> dict[str, str]
     """What is said of the columns of another file: those of training that it has too, and no pairs if there were none.
 
     >>> as_trained({"text": "review", "label": "stars"}, ["review", "title"])
-    {'text': 'review', 'pair': 'none'}
+    {'text': 'review', 'pair': ''}
     """
     there = {
         role: column
@@ -33,7 +34,7 @@ def as_trained(columns: Mapping[str, str], names: Listed[str]) -> dict[str, str]
         if column in names or all(part in names for part in column.split(","))
     }
     single = "text" in there and "pair" not in columns and "label" in columns
-    return {**there, "pair": "none"} if single else there
+    return {**there, "pair": NO_COLUMN} if single else there
 
 
 class Task(ABC, Generic[Example, Answer]):
