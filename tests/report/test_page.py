@@ -106,7 +106,8 @@ def test_figures_are_those_of_metrics_json(tmp_path):
     written = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert written["metrics"] == metrics | {"nothing": None}
     assert written["intervals"] == {"accuracy": [0.9, 0.925]}
-    assert set(written) == {"task", "model", "data", "n_examples", "metrics", "intervals"}
+    assert set(written) == {"task", "model", "data", "n_examples", "metrics", "intervals", "tables", "confusion"}
+    assert written["tables"] == {"Table name": [{"name": "text", "Share": 0.25}, {"name": "name", "Share": None}]}
     document = parse(path.read_text(encoding="utf-8"))
     table = next(document.all("table", "figures"))
     rows = [[(d.attributes["value"], d.text) for d in row.all("data")] for row in table.all("tr")][1:]

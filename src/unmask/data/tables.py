@@ -49,7 +49,7 @@ def separator_of(lines: Sequence[str]) -> str:
         n = unquoted[0].count(mark)
         return (sum(line.count(mark) == n for line in unquoted) if n else 0, n)
 
-    return max(",;\t", key=fit)
+    return max(",;\t|", key=fit)
 
 
 def rows_of(

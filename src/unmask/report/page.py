@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from unmask.errors import UserError
 from unmask.files import write_json, write_whole
-from unmask.report.evaluation import Confusion, Evaluation, Picture, WorstError
+from unmask.report.evaluation import Cell, Confusion, Evaluation, Picture, Table, WorstError
 from unmask.report.glossary import in_words
 from unmask.report.marks import extract, pieces
 from unmask.report.pictures import draw_confusion
@@ -69,7 +69,9 @@ def _files(evaluation: Evaluation) -> dict[str, bytes]:
 
 
 def figures(evaluation: Evaluation) -> dict[str, Any]:
-    """The content of metrics.json; a figure that is not a number is null there."""
+    """The content of metrics.json, the page's tables among it; a figure that is not a number is null there."""
+    tables = [section for section in evaluation.sections if isinstance(section, Table)]
+    confusions = [section for section in evaluation.sections if isinstance(section, Confusion)]
     return {
         "task": evaluation.task,
         "model": _encodable(evaluation.model),
@@ -77,7 +79,24 @@ def figures(evaluation: Evaluation) -> dict[str, Any]:
         "n_examples": evaluation.n_examples,
         "metrics": {name: _finite(value) for name, value in evaluation.metrics.items()},
         "intervals": {name: [_finite(end) for end in ends] for name, ends in evaluation.intervals.items()},
+        "tables": {
+            _encodable(table.title): [
+                dict(zip(map(_encodable, table.columns), map(_plain, row), strict=True)) for row in table.rows
+            ]
+            for table in tables
+        },
+        "confusion": {
+            _encodable(one.title): {"classes": list(map(_encodable, one.classes)), "counts": one.counts.tolist()}
+            for one in confusions
+        },
     }
+
+
+def _plain(cell: Cell) -> Cell:
+    """A cell of a table as JSON has it."""
+    if cell is None or isinstance(cell, str):
+        return None if cell is None else _encodable(cell)
+    return int(cell) if isinstance(cell, int | np.integer) else _finite(cell)
 
 
 def _encodable(name: str) -> str:
