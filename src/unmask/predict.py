@@ -192,6 +192,7 @@ class Predictor:
         rows = [{"text": text} for text in texts] if pairs is None else _both(texts, pairs)
         records = [Record(row, f"text {number}") for number, row in enumerate(rows, start=1)]
         columns = {"text": "text"} if pairs is None else {"text": "text", "pair": "pair"}
+        self.task_for(task)  # another task's model is refused before anything is told of its texts
         self._tell_of_pairs(columns)
         answers = self.predict(records, columns, task=task, **options)
         return answers[0] if single else answers
@@ -370,7 +371,7 @@ def arrays(rows: Sequence[Row], model: Any, pad_id: int) -> tuple[np.ndarray, np
 
 
 def _check_texts(what: str, texts: Any) -> None:
-    if isinstance(texts, str | bytes | Mapping) or not isinstance(texts, Collection):
+    if isinstance(texts, str | bytes | Mapping | set | frozenset) or not isinstance(texts, Collection):
         raise UserError(f"{what} must be a list of texts, but a {type(texts).__name__} came.")
     for number, text in enumerate(texts, start=1):
         if not isinstance(text, str):
