@@ -70,6 +70,8 @@ def split(x: Tensor, sizes: list[int], axis: int) -> list[Tensor]:
     """`x` in parts of these sizes. The gradients of slices would be added up one by one; those of parts are joined."""
     from keras import ops
 
+    if len(sizes) == 1:  # which Keras does not know how to split
+        return [x]
     if current() == "torch":
         return list(x.split(sizes, axis))
     return list(ops.split(x, np.cumsum(sizes)[:-1].tolist(), axis=axis))
