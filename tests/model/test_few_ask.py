@@ -67,7 +67,8 @@ def test_outputs_and_gradients(given, allowed, rate, way):
     )
     found, formula = (ops.convert_to_numpy(computed(how)) for how in (without, with_keys_and_values))
     np.testing.assert_allclose(found, formula, atol=1e-5)
-    assert value == pytest.approx(wanted, rel=1e-5, abs=1e-5)  # a sum in which much cancels
+    cancels = None if rate is None else 1e-5  # with half of it dropped out, the sum is near 0
+    assert value == pytest.approx(wanted, rel=1e-5, abs=cancels)
     for path, gradient in gradients.items():
         np.testing.assert_allclose(gradient, expected[path], atol=1e-4, err_msg=path)
 
