@@ -26,14 +26,16 @@ def cut(
     order = np.argsort(lengths_N, kind="stable")
     lengths_N = lengths_N[order]
     ends = np.arange(len(order) + 1) if rounded else _ends_of_runs(lengths_N, most_tokens)
-    costs, begins = np.zeros(len(ends)), np.zeros(len(ends), int)
+    longest = lengths_N[ends - 1].tolist()
+    costs, begins = np.zeros(len(ends)), [0] * len(ends)
     for last in range(1, len(ends)):  # the cheapest way to cut the shortest texts: where does the last piece begin?
         n_texts = ends[last] - ends[:last]
-        tokens = (2 ** np.ceil(np.log2(n_texts)) if rounded else n_texts) * lengths_N[ends[last] - 1]
-        whole = costs[:last] + tokens * (lengths_N[ends[last] - 1] if squared else 1)
+        if rounded:
+            n_texts = 2 ** np.ceil(np.log2(n_texts))
+        whole = costs[:last] + n_texts * (longest[last] ** 2 if squared else longest[last])
         if most_tokens is not None:
-            whole[:-1][tokens[:-1] > most_tokens] = np.inf
-        begins[last] = np.argmin(whole)
+            whole[:-1][n_texts[:-1] * longest[last] > most_tokens] = np.inf
+        begins[last] = int(whole.argmin())
         costs[last] = whole[begins[last]] + piece_costs
     pieces, last = [], len(ends) - 1
     while last:

@@ -164,7 +164,7 @@ class _TorchLearner(Learner):
             norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(numbers))))
             if np.isfinite(norm):
                 if norm > max_norm:
-                    torch._foreach_mul_(numbers, max_norm / norm)
+                    torch._foreach_mul_(numbers, torch.tensor(max_norm / norm))
                 with self._spread(gradients) as whole:
                     self._adamw(whole, rate)
         self.forget()

@@ -139,3 +139,7 @@ class Table(Direct, keras.layers.Embedding):
     def call(self, ids: Tensor) -> Tensor:
         """Looks them up."""
         return ops.cast(backend.rows_of(self.embeddings, ids), self.compute_dtype)
+
+    def first(self) -> Tensor:
+        """The row of id 0."""
+        return ops.cast(ops.convert_to_tensor(self.embeddings)[0], self.compute_dtype)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from keras import ops
 
-from unmask.backend import Tensor, rows_of
+from unmask.backend import Tensor, adopt, on_host, rows_of
 from unmask.config import ModelConfig
 from unmask.model.direct import Dropout, LayerNorm, Part, Table
 
@@ -39,14 +39,13 @@ def position_ids(ids_BL: Tensor, *, after_pad: int | None, documents_BL: Tensor 
 
     Example: with after_pad=1, ids [[0, 7, 8, 2, 1, 1]] have the positions [[2, 3, 4, 5, 1, 1]].
     """
-    length = ops.shape(ids_BL)[1]
-    counted_BL = (
-        ops.ones_like(ids_BL) if after_pad is None else ops.cast(ops.not_equal(ids_BL, after_pad), ids_BL.dtype)
-    )
+    of = np if isinstance(ids_BL, np.ndarray) else ops  # NumPy counts some hundred tokens sooner than a backend
+    ones_BL = of.ones_like(ids_BL)
+    counted_BL = ones_BL if after_pad is None else of.where(of.not_equal(ids_BL, after_pad), ones_BL, 0)
     if documents_BL is None:
-        nth_BL = ops.cumsum(counted_BL, axis=1)
+        nth_BL = of.cumsum(counted_BL, axis=1)
     else:
-        order_L = ops.arange(length)
+        order_L = ops.arange(ops.shape(ids_BL)[1])
         earlier_BLL = ops.logical_and(
             ops.equal(documents_BL[:, :, None], documents_BL[:, None, :]),
             order_L[:, None] >= order_L[None, :],
@@ -76,6 +75,9 @@ class Embeddings(Part):
     def positions_of(self, ids_BL: Tensor, documents_BL: Tensor | None = None, *, start: Tensor | int = 0) -> Tensor:
         """The row of the position table for each token; the first stands at `start` (a decoder goes on from there)."""
         after_pad = self.config.pad_id if self.config.positions_after_pad else None
+        seen = on_host(ids_BL) if documents_BL is None else None
+        if seen is not None:
+            return adopt(position_ids(seen, after_pad=after_pad, documents_BL=None)) + start
         return position_ids(ids_BL, after_pad=after_pad, documents_BL=documents_BL) + start
 
     def call(
@@ -92,7 +94,7 @@ class Embeddings(Part):
         if config.embedding_scale:
             hidden_BLD = hidden_BLD * math.sqrt(config.d_model)
         if self.segments is not None:
-            hidden_BLD = hidden_BLD + self.segments(ops.zeros_like(ids_BL) if segments_BL is None else segments_BL)
+            hidden_BLD = hidden_BLD + (self.segments.first() if segments_BL is None else self.segments(segments_BL))
         hidden_BLD = hidden_BLD + self.positions(positions_BL)
         if self.norm is not None:
             hidden_BLD = self.norm(hidden_BLD)

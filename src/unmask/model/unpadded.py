@@ -43,8 +43,10 @@ class Unpadded:
     """The slot that each token that asks has in the blocks of queries."""
 
     def row_of(self, x_BL: Tensor) -> Tensor:
-        """The numbers of all tokens, x_1N."""
-        return out_of_slots(reshape(x_BL, (-1,)), adopt(self.tokens_N))[None]
+        """The numbers of all tokens, x_1N; they are looked at as the mask was, see `unpadded`."""
+        seen = on_host(x_BL)
+        assert seen is not None
+        return adopt(seen.ravel()[self.tokens_N][None])
 
     def asked_by_wanted(self) -> "Unpadded":
         """The same for attention in which only the tokens that are wanted ask."""
@@ -77,7 +79,8 @@ class Unpadded:
             self._split(value_1MHK, n_memory),
         )
         outputs = [attention(*qkv, block.allowed)[0] for *qkv, block in zip(*inputs, self.blocks, strict=True)]
-        return ops.concatenate([reshape(output, (1, -1, *query_1MHK.shape[2:])) for output in outputs], axis=1)
+        rows = [reshape(output, (1, -1, *query_1MHK.shape[2:])) for output in outputs]
+        return rows[0] if len(rows) == 1 else ops.concatenate(rows, axis=1)
 
     def _split(self, x_1MHK: Tensor, lengths: list[int]) -> list[Tensor]:
         """The blocks by themselves, x_BLHK, of so many tokens a text."""
@@ -183,8 +186,8 @@ def _block_lengths(pieces: list[np.ndarray], lengths_B: np.ndarray, width: int) 
 def _at_positions(row: Unpadded, only_BP: np.ndarray) -> Wanted:
     place_of = np.zeros(row.attend_BL.size, np.int64)
     place_of[row.tokens_N] = np.arange(len(row.tokens_N))
-    places_BP = np.take_along_axis(place_of.reshape(row.attend_BL.shape), only_BP, axis=1)[row.order_B]
-    n_positions = only_BP.shape[1]
+    n_texts, n_positions = only_BP.shape
+    places_BP = place_of.reshape(row.attend_BL.shape)[np.arange(n_texts)[:, None], only_BP][row.order_B]
     return Wanted(places_BP.ravel(), [n_positions] * len(row.blocks), np.arange(places_BP.size), n_positions)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -97,12 +98,15 @@ class Shape:
         n = max(len(unit.sequences) for unit in units) if self.several else 1
         if self.fixed:
             size = 1 << (size - 1).bit_length()
-        ids = np.full((size, n, length), self.pad_id, np.int32)
-        segments, attend = np.zeros((size, n, length), np.int32), np.zeros((size, n, length), bool)
+        n_tokens = np.zeros((size, n, 1), np.int32)
         for b, unit in enumerate(units):
             for i, sequence in enumerate(unit.sequences):
-                end = len(sequence.ids)
-                ids[b, i, :end], segments[b, i, :end], attend[b, i, :end] = sequence.ids, sequence.segments, True
+                n_tokens[b, i] = len(sequence.ids)
+        attend = np.arange(length) < n_tokens
+        ids, segments = np.full(attend.shape, self.pad_id, np.int32), np.zeros(attend.shape, np.int32)
+        sequences = [sequence for unit in units for sequence in unit.sequences]
+        ids[attend] = _one_after_another([sequence.ids for sequence in sequences])
+        segments[attend] = _one_after_another([sequence.segments for sequence in sequences])
         found = {"ids_BL": ids, "segments_BL": segments, "attend_BL": attend}
         found = found if self.several else {name: array[:, 0] for name, array in found.items()}
         if any(unit.wanted is not None for unit in units):
@@ -125,6 +129,10 @@ class Shape:
             found[name] = np.zeros((size, *values.shape[1:]), kind)
             found[name][: len(units)] = values
         return found
+
+
+def _one_after_another(lists: list[list[int]]) -> np.ndarray:
+    return np.fromiter(chain.from_iterable(lists), np.int32)
 
 
 def of_like_length(units: Listed[Unit], most_tokens: int) -> Iterator[list[int]]:
