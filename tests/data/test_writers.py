@@ -1,5 +1,6 @@
 """Rows beside those that were read: what is written is read again, a stop loses nothing, no column is written over."""
 
+import gzip
 import json
 
 import pytest
@@ -91,6 +92,20 @@ def test_the_same_work_goes_on_after_what_is_written(tmp_path, ending):
     assert sorted(found.name for found in tmp_path.iterdir()) == sorted([path.name, whole.name])
 
 
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
+def test_packed_rows_are_the_same_and_go_on_too(tmp_path, ending):
+    packed, plain = tmp_path / f"rows{ending}.gz", tmp_path / f"rows{ending}"
+    rows = [{"a": f"{n}\n,北"} for n in range(5)]
+    stopped(packed, {"input": "x"}, rows[:3])
+    with RowWriter(packed, ["a"], {"input": "x"}, marked=True) as writer:
+        assert writer.n_rows == 3
+        writer.write(rows[3:])
+    with RowWriter(plain, ["a"], {"input": "x"}) as writer:
+        writer.write(rows)
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+    assert [record.values for record in read_records(packed)] == [record.values for record in read_records(plain)]
+
+
 @pytest.mark.parametrize("change", [{"input": "y"}, {"input": "x", "model": "other"}])
 def test_other_work_begins_anew(tmp_path, change):
     path = tmp_path / "rows.csv"
@@ -120,7 +135,8 @@ def test_endings_and_folders_that_are_no_file_of_rows(tmp_path):
     with pytest.raises(UserError) as error:
         RowWriter(tmp_path / "rows.xlsx", ["a"], {})
     assert str(error.value) == (
-        "rows.xlsx: rows are written as .csv, .tsv, .jsonl, .ndjson; choose one of these endings."
+        "rows.xlsx: rows are written as .csv, .tsv, .jsonl, .ndjson; choose one of these endings, with .gz after it or "
+        "not."
     )
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(UserError, match=r"folder\.csv is a folder; name a file for the rows"):

@@ -82,6 +82,8 @@ def test_choices_however_they_are_said(choices, found):
 
 def test_choices_in_columns():
     columns = {**COLUMNS, "choices": "ending0, ending1"}
+    for label in (1, "ending1", "it"):
+        assert example(columns, choices=None, ending0="in", ending1="it", label=label).label == 1
     found = example(columns, choices=None, ending0="in", ending1="it")
     assert found.choices == ("in", "it")
 

@@ -233,8 +233,8 @@ def test_moved_and_lost_answers_are_said_once(caplog):
     with caplog.at_level(logging.WARNING, "unmask"):
         examples = Read().examples(records, COLUMNS, labelled=True)
     assert caplog.messages == [
-        "1 of 3 answers were found at another offset than said (first: a.json, question 2); 1 of 3 questions have no "
-        "answer that is in their context (first: a.json, question 3) and cannot be learnt."
+        "1 of 3 answers were found at another offset than said (first: a.json, question 2); 1 of 3 questions have "
+        "answers that are not in their context (first: a.json, question 3), where alone the model can look for them."
     ]
     assert [unit.targets != {} for unit in Read().units(examples, BYTES, Window(40))] == [True, True, False]
     assert [example.answers for example in examples] == [("cat",), ("cat",), ("dog",)]  # evaluation counts it
@@ -247,7 +247,18 @@ def test_long_questions_and_answers_are_said(caplog):
     assert all(unit.length <= 64 and unit.targets == {} for unit in units)
     assert caplog.messages == [
         "1 of 1 questions have more than 30 tokens and are cut there (first: here).",
-        "1 of 1 answers fit into no window and cannot be learnt; a longer stride helps (first: here).",
+        "1 of 1 answers fit into no window; a longer stride helps (first: here).",
+    ]
+
+
+@pytest.mark.parametrize(("question", "context"), [(" ", "he sat"), ("who?", "\n")])
+def test_empty_questions_and_contexts_are_said(caplog, question, context):
+    records = [record(context, question=question), record("he sat", question="who?")]
+    examples = Read().examples(records, COLUMNS, labelled=False)
+    with caplog.at_level(logging.WARNING, "unmask"):
+        Read().units(examples, BYTES, Window(40))
+    assert caplog.messages == [
+        "1 of 2 questions are empty or have an empty context, and what is answered means nothing (first: here)."
     ]
 
 

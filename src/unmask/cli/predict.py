@@ -22,7 +22,9 @@ def predict(
     source: Annotated[str | None, typer.Option("--input", metavar="FILE", help="A file of examples.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where the answers go, with what was asked: .csv, .tsv or .jsonl."),
+        typer.Option(
+            metavar="FILE", help="Where the answers go, with what was asked: .csv, .tsv, .jsonl, or .gz of it."
+        ),
     ] = None,
     max_length: options.MaxLength = None,
     stride: options.Stride = None,

@@ -1,7 +1,11 @@
-"""Writing rows beside those that were read: CSV, TSV or JSON lines, whole at the end, and going on after a stop."""
+"""Writing rows beside those that were read: CSV, TSV or JSON lines, packed by gzip or not.
+
+The file is whole at the end, and a stopped run goes on.
+"""
 
 import codecs
 import csv
+import gzip
 import json
 import logging
 from base64 import b64encode
@@ -25,18 +29,23 @@ class RowWriter:
     same work goes on after them.
 
     Args:
-        path: of the file; its ending says of which kind it is.
+        path: of the file; its ending says of which kind it is, and with .gz after it that it is packed.
         names: of the columns.
         work: what makes this work another one, such as its input and its model; plain JSON.
         marked: whether a table begins with a byte order mark, without which Excel takes UTF-8 for something else.
     """
 
     def __init__(self, path: Path, names: Sequence[str], work: Mapping[str, Any], *, marked: bool = False) -> None:
-        if path.suffix.lower() not in KINDS:
-            raise UserError(f"{path.name}: rows are written as {', '.join(KINDS)}; choose one of these endings.")
+        self.packed = path.suffix.lower() == ".gz"
+        ending = Path(path.stem if self.packed else path.name).suffix.lower()
+        if ending not in KINDS:
+            raise UserError(
+                f"{path.name}: rows are written as {', '.join(KINDS)}; choose one of these endings, with .gz after it "
+                "or not."
+            )
         if path.is_dir():
             raise UserError(f"{path} is a folder; name a file for the rows.")
-        self.path, self.names, self.kind = path, list(names), KINDS[path.suffix.lower()]
+        self.path, self.names, self.kind = path, list(names), KINDS[ending]
         self.part, self.note = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.part.json")
         self.work = {**work, "names": self.names}
         if path.exists():
@@ -47,8 +56,7 @@ class RowWriter:
         self.file.truncate(size)
         self.file.seek(size)
         if not size and self.kind != "jsonl":
-            self.file.write(codecs.BOM_UTF8 if marked else b"")
-            self._csv([self.names])
+            self._put((codecs.BOM_UTF8 if marked else b"") + self._csv([self.names]))
 
     def _before(self) -> tuple[int, int]:
         """The rows of the same work that are there already, and their bytes."""
@@ -70,10 +78,10 @@ class RowWriter:
         if self.kind == "jsonl":
             known = dict.fromkeys(self.names)
             lines = (json.dumps({**known, **row}, ensure_ascii=False, default=_plain) for row in rows)
-            self.file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+            self._put("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
         else:
             self._refuse_late_names(rows)
-            self._csv([_cell(row.get(name)) for name in self.names] for row in rows)
+            self._put(self._csv([_cell(row.get(name)) for name in self.names] for row in rows))
         self.file.flush()
         sync(self.part)
         self.n_rows += len(rows)
@@ -89,13 +97,16 @@ class RowWriter:
                     "input."
                 )
 
-    def _csv(self, rows: Iterable[Sequence[Any]]) -> None:
+    def _put(self, content: bytes) -> None:
+        """Packed, each part is a gzip of its own, after which the work can go on; readers join them."""
+        self.file.write(gzip.compress(content, mtime=0) if self.packed else content)
+
+    def _csv(self, rows: Iterable[Sequence[Any]]) -> bytes:
         lines: list[str] = []
         delimiter = "\t" if self.kind == "tsv" else ","
         # Only with "\r\n" does Python quote a field with a "\r" in it, at which readers would end the line.
         csv.writer(SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n").writerows(rows)
-        text = "".join(line.removesuffix("\r\n") + "\n" for line in lines)
-        self.file.write(text.encode("utf-8", "replace"))
+        return "".join(line.removesuffix("\r\n") + "\n" for line in lines).encode("utf-8", "replace")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

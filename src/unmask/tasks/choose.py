@@ -132,9 +132,13 @@ def _choices(record: Record, column: str) -> _Choices:
     """A list of choices, texts or objects with a text; lists of texts and of labels; or several columns with commas."""
     value = record.values.get(column)
     if value is None and "," in column:
-        value = [text_of(record, name.strip()) for name in column.split(",")]
-        while value and not value[-1].strip():  # a question with fewer choices leaves the last columns empty
-            value.pop()
+        columns = [name.strip() for name in column.split(",")]
+        texts = [text_of(record, name) for name in columns]
+        while texts and not texts[-1].strip():  # a question with fewer choices leaves the last columns empty
+            texts.pop()
+        # A label may be a column's name, such as option1; one that is a number counts the choices.
+        called = [] if any(name.isdecimal() for name in columns) else columns[: len(texts)]
+        value = {"text": texts, "label": called}
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             value = json.loads(value)

@@ -132,8 +132,8 @@ class Read(Task[Question, ReadAnswer]):
             )
         if lost:
             told.append(
-                f"{len(lost)} of {len(questions)} questions have no answer that is in their context (first: {lost[0]}) "
-                "and cannot be learnt"
+                f"{len(lost)} of {len(questions)} questions have answers that are not in their context (first: "
+                f"{lost[0]}), where alone the model can look for them"
             )
         if told:
             log.warning("%s.", "; ".join(told))
@@ -164,9 +164,11 @@ class Read(Task[Question, ReadAnswer]):
         if lengths and self.settings["max_answer_tokens"] is None:
             self.settings["max_answer_tokens"] = max(_LONGEST, int(np.quantile(lengths, _MOST, method="higher")))
         cut_at = [example.place for example in examples if len(asked[example.question].ids) > longest]
+        blank = [example.place for example in examples if not (example.question.strip() and example.context.strip())]
         for kind, places, what in (
             ("cut", cut_at, f"questions have more than {longest} tokens and are cut there"),
-            ("lost", lost, "answers fit into no window and cannot be learnt; a longer stride helps"),
+            ("lost", lost, "answers fit into no window; a longer stride helps"),
+            ("empty", blank, "questions are empty or have an empty context, and what is answered means nothing"),
         ):
             which = f"first: {places[0]}" if places else ""
             window.tell(Remark(kind=kind, n=len(places), of=len(examples), what=what, which=which))
