@@ -46,7 +46,7 @@ def test_rooms_import_downwards_only(path):
         "lengths": set(),
         "memory": set(),
         "text": {"config", "errors", "sources", "files", "progress"},
-        "data": {"text", "errors", "files"},
+        "data": {"text", "errors", "files", "sources"},
         "corpus": {"data", "text", "errors", "files", "progress"},
         "model": {"config", "errors", "backend", "lengths"},
         "checkpoint": {"model", "text", "config", "errors", "backend", "sources", "files"},

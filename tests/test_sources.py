@@ -1,6 +1,6 @@
 """Sources: a folder, a Python package, the hub."""
 
-import huggingface_hub
+import huggingface_hub.constants
 import pytest
 
 from unmask import UserError

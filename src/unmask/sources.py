@@ -3,11 +3,13 @@
 import importlib.util
 import os
 from pathlib import Path
+from typing import Literal
 
 from unmask.errors import UserError
 
 _WANTED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.spm"]
 """What is fetched from the hub: never pickled weights."""
+_EXAMPLES = {"model": "hf:FacebookAI/roberta-base", "dataset": "hf:stanfordnlp/imdb"}
 
 
 def resolve(source: str | os.PathLike[str]) -> Path:
@@ -17,7 +19,7 @@ def resolve(source: str | os.PathLike[str]) -> Path:
     """
     text = os.fspath(source)
     if text.startswith("hf:"):
-        return _from_hub(text.removeprefix("hf:"))
+        return from_hub(text.removeprefix("hf:"), kind="model", wanted=_WANTED)
     if text.startswith("py:"):
         return _from_package(text.removeprefix("py:"))
     return _from_folder(text)
@@ -48,23 +50,30 @@ def _from_package(text: str) -> Path:
     raise UserError(f"The package {package} has no folder {inside!r} in it.")
 
 
-def _from_hub(text: str) -> Path:
+def from_hub(text: str, *, kind: Literal["model", "dataset"], wanted: list[str]) -> Path:
+    """The local folder of `owner/name[@revision]` on Hugging Face's hub, with the files that match the patterns."""
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
+    from huggingface_hub.errors import (
+        HFValidationError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
 
     name, _, revision = text.partition("@")
     try:
-        return Path(snapshot_download(name, revision=revision or None, allow_patterns=_WANTED))
+        return Path(snapshot_download(name, repo_type=kind, revision=revision or None, allow_patterns=wanted))
     except HFValidationError:
-        raise UserError(
-            f"hf:{text} is no name on the hub; write hf:owner/name, such as hf:FacebookAI/roberta-base."
-        ) from None
+        raise UserError(f"hf:{text} is no name on the hub; write hf:owner/name, such as {_EXAMPLES[kind]}.") from None
     except RepositoryNotFoundError:
         raise UserError(
-            f"Hugging Face's hub has no public model {name!r}; check the name, or log in with `hf auth login`."
+            f"Hugging Face's hub has no public {kind} {name!r}; check the name, or log in with `hf auth login`."
         ) from None
+    except RevisionNotFoundError:
+        raise UserError(f"The {kind} {name} on the hub has no revision {revision!r}; leave @{revision} out.") from None
     except (LocalEntryNotFoundError, OSError) as error:
+        instead = "a folder or a py: package" if kind == "model" else "files"
         raise UserError(
-            f"hf:{text} is not in the local cache and the hub cannot be reached "
-            f"({type(error).__name__}); go online, or give a folder or a py: package."
+            f"hf:{text} is not in the local cache and the hub cannot be reached ({type(error).__name__}); "
+            f"go online, or give {instead}."
         ) from None

@@ -294,17 +294,6 @@ def test_a_long_line_that_only_begins_like_json(tmp_path, monkeypatch):
     assert " ".join(found) == text.strip()
 
 
-def test_a_dataset_of_the_hub(tmp_path, monkeypatch):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "train-00000-of-00001.parquet").write_bytes(as_bytes("parquet", TEXTS))
-    (tmp_path / "data" / "test-00000-of-00001.parquet").write_bytes(as_bytes("parquet", ["held back"]))
-    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *args, **kwargs: str(tmp_path))
-    found = list(read_documents(["hf:owner/name"]))
-    assert [document.text for document in found] == TEXTS
-    assert found[0].source == "hf:owner/name/data/train-00000-of-00001.parquet"
-    assert read("hf:owner/name::test") == ["held back"]
-
-
 def test_real_files(shared):
     """The figures were counted with zcat, and Python's csv module on the whole file at once."""
     reviews = list(read_documents([shared / "data/corpus/shopping_reviews_zh"]))

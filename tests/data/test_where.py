@@ -1,7 +1,6 @@
 """Files, folders, globs and datasets are found in an order that does not depend on the disk."""
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -83,60 +82,6 @@ def test_no_source_and_no_list():
 def test_a_missing_package():
     with pytest.raises(UserError, match=r"needs the package no_such_thing; run: pip install 'unmask\[data\]'"):
         optional("no_such_thing.inside", "data")
-
-
-@pytest.fixture
-def hub(tmp_path, monkeypatch):
-    """A dataset as the hub's snapshots lie on disk."""
-    asked = {}
-
-    def snapshot_download(name, *, repo_type, revision, allow_patterns):
-        asked.update(name=name, repo_type=repo_type, revision=revision, patterns=allow_patterns)
-        return str(tmp_path)
-
-    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
-    for name in (
-        *("en/train-00000-of-00002.parquet", "en/train-00001-of-00002.parquet", "en/validation-00000.parquet"),
-        *("de/train.parquet", "raw/train.jsonl", "README.md"),
-    ):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    return tmp_path, asked
-
-
-@pytest.mark.parametrize(
-    ("source", "files"),
-    [
-        ("hf:o/n", ["de/train.parquet", "en/train-00000-of-00002.parquet", "en/train-00001-of-00002.parquet"]),
-        ("hf:o/n:en", ["en/train-00000-of-00002.parquet", "en/train-00001-of-00002.parquet"]),
-        ("hf:o/n:en:validation", ["en/validation-00000.parquet"]),
-        ("hf:o/n::validation", ["en/validation-00000.parquet"]),
-        ("hf:o/n:raw", ["raw/train.jsonl"]),
-        ("hf:o/n:default:train", None),
-    ],
-)
-def test_a_dataset_of_the_hub(hub, source, files):
-    folder, asked = hub
-    said = []
-    found = find_sources([source], say=said.append)
-    if files is not None:
-        assert [str(s.path.relative_to(folder)) for s in found] == files
-        assert found[0].name == f"hf:o/n/{files[0]}"
-    assert (asked["name"], asked["repo_type"], asked["revision"]) == ("o/n", "dataset", None)
-    assert len(said) == 1
-
-
-def test_a_revision_and_what_is_fetched(hub):
-    _, asked = hub
-    find_sources(["hf:o/n@v2:en:train"])
-    assert asked["revision"] == "v2"
-    assert "*en*train*.parquet" in asked["patterns"]
-    assert not any(Path(pattern).suffix in (".bin", ".pkl", ".py") for pattern in asked["patterns"])
-
-
-def test_a_dataset_without_that_split(hub):
-    with pytest.raises(UserError, match="hf:o/n:en:test has no file that can be read"):
-        find_sources(["hf:o/n:en:test"])
 
 
 def test_a_dataset_that_cannot_be_reached(monkeypatch):

@@ -21,15 +21,14 @@ def tfds_rows(name: str) -> Iterator[dict[str, Any]]:
     except Exception as error:  # noqa: BLE001  (the package raises whatever its builders raise)
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{name} cannot be loaded ({said}); write tfds:name[/config][:split].") from None
-    features = info.features if isinstance(info.features, Mapping) else {}
     for row in tfds.as_numpy(rows):
-        yield {column: _plain(value, features.get(column)) for column, value in row.items()}
+        yield _plain(row, info.features)
 
 
 def _plain(value: Any, feature: Any) -> Any:
     """NumPy's values as Python's; the number of a class as its name."""
-    if isinstance(value, Mapping):
-        return {key: _plain(inner, None) for key, inner in value.items()}
+    if isinstance(value, Mapping):  # the feature is a dictionary too, or a sequence of one, and both know their keys
+        return {key: _plain(inner, feature[key]) for key, inner in value.items()}
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list):
@@ -37,6 +36,6 @@ def _plain(value: Any, feature: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     names = getattr(feature, "names", None)
-    if names and isinstance(value, int) and 0 <= value < len(names):
-        return names[value]
+    if names and isinstance(value, int):
+        return names[value] if 0 <= value < len(names) else None  # -1 stands where a label is kept secret
     return value

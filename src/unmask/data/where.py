@@ -6,7 +6,7 @@ import importlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 
 from unmask.errors import UserError
 from unmask.files import file_hash
+from unmask.sources import from_hub
 
 Kind = Literal["text", "jsonl", "csv", "tsv", "parquet"]
 
@@ -135,11 +136,13 @@ def _of_folder(folder: Path, text: str) -> list[Source]:
 def _of_dataset(text: str, say: Callable[[str], None] | None) -> list[Source]:
     """The files of one split of a dataset on the hub: Parquet if there is any, else JSON lines, CSV, text."""
     name, *parts = text.removeprefix("hf:").split(":")
-    name, _, revision = name.partition("@")
     parts = [part for part in parts if part and part != "default"]
     if len(parts) > 2:
         raise UserError(f"{text} has too many parts; write hf:owner/name:config:split.")
-    folder = _downloaded(text, name, revision or None, parts)
+    middles = dict.fromkeys(("*".join(parts), "*".join(reversed(parts))))  # en/train.csv, train.en.csv
+    endings = [f"{ending}{packing}" for ending in KINDS for packing in ("", *_PACKINGS)]
+    wanted = [f"*{middle}*{ending}" for middle in middles for ending in endings]
+    folder = from_hub(name, kind="dataset", wanted=wanted)
     files = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if _is_known(path) and path.is_file()]
     for part in parts:
         files = [file for file in files if part in _words(file) or part in file.parts]
@@ -153,39 +156,14 @@ def _of_dataset(text: str, say: Callable[[str], None] | None) -> list[Source]:
         raise UserError(f"{text} has no file that can be read; look at its files on the hub, or name another split.")
     if say is not None:
         say(f"{text}: {len(files)} files, {files[0]}{' …' if len(files) > 1 else ''}.")
-    return [_of_file(folder / file, f"hf:{name}/{file}") for file in files]
+    return [_of_file(folder / file, f"hf:{name.partition('@')[0]}/{file}") for file in files]
 
 
 _SPLITS = {"train", "validation", "valid", "dev", "test"}
 
 
 def _words(file: Path) -> set[str]:
-    """`data/train-00000-of-00002.parquet` → data, train, of."""
-    return set(re.split(r"[^A-Za-z]+", str(file.with_name(file.name.partition(".")[0])))) - {""}
-
-
-def _downloaded(text: str, name: str, revision: str | None, parts: Iterable[str]) -> Path:
-    import huggingface_hub  # noqa: PLC0415  (slow, and seldom needed)
-    from huggingface_hub.errors import (  # noqa: PLC0415
-        HFValidationError,
-        LocalEntryNotFoundError,
-        RepositoryNotFoundError,
-    )
-
-    middle = "*".join(parts)
-    patterns = [f"*{middle}*{ending}{packing}" for ending in KINDS for packing in ("", *_PACKINGS)]
-    try:
-        return Path(
-            huggingface_hub.snapshot_download(name, repo_type="dataset", revision=revision, allow_patterns=patterns)
-        )
-    except HFValidationError:
-        raise UserError(f"{text} is no name on the hub; write hf:owner/name, such as hf:stanfordnlp/imdb.") from None
-    except RepositoryNotFoundError:
-        raise UserError(
-            f"Hugging Face's hub has no public dataset {name!r}; check the name, or log in with `hf auth login`."
-        ) from None
-    except (LocalEntryNotFoundError, OSError) as error:
-        raise UserError(
-            f"{text} is not in the local cache and the hub cannot be reached ({type(error).__name__}); "
-            "go online, or give files."
-        ) from None
+    """`data/train-00000-of-00002.parquet` → data, train, of; `train.fr.csv.gz` → train, fr."""
+    ending, packing = ending_of(file)
+    name = str(file)[: -len(f"{ending}.{packing}" if packing else ending) or None]
+    return set(re.split(r"[^A-Za-z]+", name)) - {""}
