@@ -74,3 +74,18 @@ def only_run_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def only_writer_of(path: Path) -> Iterator[None]:
+    """Holds the place of a file that is being written: a second writer is refused. A killed one holds it no longer."""
+    lock = FileLock(path.with_name(f".{path.name}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise UserError(f"Another run is writing {path}; wait for it, or choose another name.") from None
+    try:
+        yield
+    finally:
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -31,7 +33,7 @@ def test_any_value_in_json_lines_is_read_again(tmp_path, rows):
     with RowWriter(path, ["a", "b"], {}) as writer:
         writer.write(rows)
     lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-    assert [json.loads(line) for line in lines] == [{"a": row.get("a"), "b": row.get("b")} for row in rows]
+    assert [json.loads(line) for line in lines] == rows
 
 
 def test_lists_objects_and_nothing_in_a_table(tmp_path):
@@ -65,7 +67,23 @@ def test_json_lines_keep_columns_whenever_they_come(tmp_path):
     with RowWriter(tmp_path / "rows.jsonl", ["a", "b"], {}) as writer:
         writer.write([{"a": 1}, {"late": 2, "b": 3}])
     lines = (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
-    assert lines == ['{"a": 1, "b": null}', '{"a": null, "b": 3, "late": 2}']
+    assert lines == ['{"a": 1}', '{"late": 2, "b": 3}']
+
+
+def test_a_second_writer_of_the_same_file_is_refused(tmp_path):
+    """Two runs would write into one another's rows, and both would say that all is well."""
+    path = tmp_path / "rows.csv"
+    with RowWriter(path, ["a"], {}) as writer:
+        writer.write([{"a": 1}])
+        command = (
+            "import sys, pathlib; from unmask.data.writers import RowWriter;"
+            "RowWriter(pathlib.Path(sys.argv[1]), ['a'], {}).__enter__()"
+        )
+        second = subprocess.run([sys.executable, "-c", command, path], capture_output=True, text=True, check=False)
+        assert f"Another run is writing {path}; wait for it, or choose another name." in second.stderr
+        writer.write([{"a": 2}])
+    assert path.read_text(encoding="utf-8") == "a\n1\n2\n"
+    assert [file.name for file in tmp_path.iterdir()] == ["rows.csv"]
 
 
 def stopped(path, work, rows):
@@ -107,13 +125,14 @@ def test_packed_rows_are_the_same_and_go_on_too(tmp_path, ending):
 
 
 @pytest.mark.parametrize("change", [{"input": "y"}, {"input": "x", "model": "other"}])
-def test_other_work_begins_anew(tmp_path, change):
+def test_other_work_begins_anew(tmp_path, change, caplog):
     path = tmp_path / "rows.csv"
     stopped(path, {"input": "x"}, [{"a": 1}, {"a": 2}])
     with RowWriter(path, ["a"], change) as writer:
         assert writer.n_rows == 0
         writer.write([{"a": 9}])
     assert path.read_text() == "a\n9\n"
+    assert "rows of another input, model or option are dropped; beginning anew" in caplog.text
 
 
 def test_other_columns_begin_anew(tmp_path):

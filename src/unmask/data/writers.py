@@ -10,12 +10,13 @@ import json
 import logging
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 
 from unmask.errors import UserError
-from unmask.files import read_json, sync, write_json
+from unmask.files import only_writer_of, read_json, sync, write_json
 
 log = logging.getLogger("unmask")
 
@@ -48,36 +49,42 @@ class RowWriter:
         self.path, self.names, self.kind = path, list(names), KINDS[ending]
         self.part, self.note = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.part.json")
         self.work = {**work, "names": self.names}
-        if path.exists():
-            log.warning("%s is there already; it is replaced when all rows are written.", path)
-        self.n_rows, size = self._before()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.file = self.part.open("r+b" if size else "wb")
-        self.file.truncate(size)
-        self.file.seek(size)
-        if not size and self.kind != "jsonl":
-            self._put((codecs.BOM_UTF8 if marked else b"") + self._csv([self.names]))
+        self.marked = marked
+
+    def __enter__(self) -> Self:
+        with ExitStack() as held:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(only_writer_of(self.path))
+            if self.path.exists():
+                log.warning("%s is there already; it is replaced when all rows are written.", self.path)
+            self.n_rows, size = self._before()
+            self.file = self.part.open("r+b" if size else "wb")
+            held.callback(self.file.close)
+            self.file.truncate(size)
+            self.file.seek(size)
+            if not size and self.kind != "jsonl":
+                self._put((codecs.BOM_UTF8 if self.marked else b"") + self._csv([self.names]))
+            self.held = held.pop_all()
+        return self
 
     def _before(self) -> tuple[int, int]:
         """The rows of the same work that are there already, and their bytes."""
         if not (self.part.is_file() and self.note.is_file()):
             return 0, 0
         note = read_json(self.note)
-        known = note.get("work") == self.work and self.part.stat().st_size >= note.get("bytes", 0)
-        return (note["rows"], note["bytes"]) if known else (0, 0)
-
-    def __enter__(self) -> Self:
-        return self
+        if note.get("work") == self.work and self.part.stat().st_size >= note.get("bytes", 0):
+            return note["rows"], note["bytes"]
+        log.warning("%s: rows of another input, model or option are dropped; beginning anew.", self.part)
+        return 0, 0
 
     def write(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Some more rows; once this is over, they are not lost.
 
-        JSON lines may have more columns than were named; tables, whose header is written first, refuse such rows.
+        JSON lines have each the columns of its row; tables, whose header is written first, refuse others than named.
         """
         rows = list(rows)
         if self.kind == "jsonl":
-            known = dict.fromkeys(self.names)
-            lines = (json.dumps({**known, **row}, ensure_ascii=False, default=_plain) for row in rows)
+            lines = (json.dumps(row, ensure_ascii=False, default=_plain) for row in rows)
             self._put("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
         else:
             self._refuse_late_names(rows)
@@ -111,10 +118,11 @@ class RowWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.file.close()
-        if kind is None:
-            self.part.replace(self.path)
-            self.note.unlink(missing_ok=True)
+        with self.held:
+            self.file.close()
+            if kind is None:
+                self.part.replace(self.path)
+                self.note.unlink(missing_ok=True)
 
 
 def _cell(value: Any) -> Any:

@@ -15,7 +15,7 @@ from unmask.data.readers import Record
 from unmask.errors import UserError
 from unmask.tasks.labels import parted, said_in, separator_named, separator_of, told
 from unmask.tasks.metrics.bootstrap import Statistic
-from unmask.tasks.metrics.calibration import fit_temperature
+from unmask.tasks.metrics.calibration import cautious_temperature
 from unmask.tasks.metrics.classification import classification_statistic, multi_label_statistic
 from unmask.tasks.task import Task
 from unmask.tasks.texts import TextExample, is_missing, sequences_of, texts_of
@@ -25,11 +25,6 @@ from unmask.text import Tokenizer
 log = logging.getLogger("unmask")
 
 _MOST_CLASSES = 10_000
-_SIGNIFICANT = 3.84
-"""Of a chi-squared with one degree of freedom, 5 % are above."""
-_FEWEST = 5
-"""With fewer of a kind, a chi-squared is no approximation."""
-_FARTHEST = 700.0
 _GOOD = {"正", "正面", "正向", "好评"}
 """Names of a positive class that stand before its opposite's in the order of characters."""
 _WHOLE = re.compile(r"[-+]?\d+\.0+")
@@ -109,20 +104,12 @@ class Classify(Task[TextExample, Classified]):
         return classification_statistic(gold_of(examples), probabilities_of(answers))
 
     def tune(self, examples: Listed[TextExample], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
-        """Finds the temperature for which the probabilities fit held-out labels best; the head then takes it in.
-
-        It stays 1 where a likelihood-ratio test does not tell the two apart, or where right or wrong answers are too
-        few for that test: the best temperature of a few examples may be any, and a hundredth makes the model sure of
-        all that it says.
-        """
+        """Finds the temperature with which the probabilities fit held-out labels; the head then takes it in."""
         logits_NC, gold_N = mean_of_windows(len(examples), units, outputs), gold_of(examples)
-        temperature = fit_temperature(logits_NC, gold_N)
-        with np.errstate(divide="ignore"):
-            as_is, fitted = (np.log(softmax(logits_NC / t)[np.arange(len(gold_N)), gold_N]) for t in (1.0, temperature))
-        gain = 2 * (np.maximum(fitted, -_FARTHEST).sum() - np.maximum(as_is, -_FARTHEST).sum())
-        right = int((logits_NC.argmax(-1) == gold_N).sum())
-        enough = min(right, len(gold_N) - right) >= _FEWEST
-        self.settings["temperature"] = temperature if enough and gain > _SIGNIFICANT else 1.0
+        temperature = self.settings["temperature"] = cautious_temperature(logits_NC, gold_N)
+        if temperature != 1:
+            how = "less sure" if temperature > 1 else "surer"
+            log.info("Probabilities are made %s, to fit the held-out labels (temperature %.3g).", how, temperature)
         said = set(logits_NC.argmax(-1).tolist())
         if len(said) == 1 < len(set(gold_N.tolist())):
             log.warning(

@@ -8,6 +8,7 @@ from scipy.special import log_softmax, softmax
 from unmask.errors import UserError
 from unmask.tasks.metrics.calibration import (
     TEMPERATURES,
+    cautious_temperature,
     expected_calibration_error,
     fit_temperature,
     reliability,
@@ -117,3 +118,28 @@ def test_nothing_has_no_error():
         expected_calibration_error(np.zeros(0, int), np.zeros((0, 2)))
     with pytest.raises(UserError, match="0 bins"):
         expected_calibration_error([0], np.ones((1, 1)), bins=0)
+
+
+@pytest.mark.parametrize("scale", [0.2, 5.0])
+def test_a_cautious_temperature_is_the_end_of_an_interval(scale):
+    """Nearer to 1 than the likeliest, and as likely as a likelihood-ratio test at 5 % just lets pass."""
+    logits = np.random.default_rng(1).normal(size=(300, 3)) * 2
+    gold = np.array([np.random.default_rng(i).choice(3, p=softmax(row)) for i, row in enumerate(logits)])
+    best, found = fit_temperature(scale * logits, gold), cautious_temperature(scale * logits, gold)
+    assert min(best, 1) < found < max(best, 1)
+    drop = len(gold) * (likelihood(scale * logits, gold, found) - likelihood(scale * logits, gold, best))
+    assert 2 * drop == pytest.approx(3.84, abs=1e-3)
+
+
+def test_of_many_examples_it_is_all_but_the_likeliest():
+    logits = np.random.default_rng(2).normal(size=(200, 3)) * 2
+    gold = np.array([np.random.default_rng(i).choice(3, p=softmax(row)) for i, row in enumerate(logits)])
+    many, golden = np.tile(4 * logits, (200, 1)), np.tile(gold, 200)
+    assert cautious_temperature(many, golden) == pytest.approx(fit_temperature(many, golden), rel=0.02)
+
+
+def test_few_examples_or_a_good_fit_leave_it_1():
+    logits = np.random.default_rng(3).normal(size=(300, 3)) * 2
+    gold = np.array([np.random.default_rng(i).choice(3, p=softmax(row)) for i, row in enumerate(logits)])
+    assert cautious_temperature(logits, gold) == 1.0
+    assert cautious_temperature(logits[:8] / 100, logits[:8].argmax(1)) == 1.0

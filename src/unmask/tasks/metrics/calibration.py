@@ -10,6 +10,10 @@ BINS = 15
 """As Guo et al. have it (section 4)."""
 TEMPERATURES = (0.01, 100.0)
 """Beyond these a model is all but certain of everything, or of nothing."""
+_SIGNIFICANT = 3.84
+"""Of a chi-squared with one degree of freedom, 5 % are above."""
+_FEWEST = 5
+"""With fewer of a kind, a chi-squared is no approximation."""
 _FARTHEST = 1e6  # logits further below the highest count as this far: a probability of 0 either way, and finite
 
 
@@ -90,6 +94,32 @@ def fit_temperature(logits_NC: np.ndarray, gold_N: np.ndarray) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if _slope(below_NC, gold_below_N, np.exp(middle)) > 0 else (middle, high)
     return float(np.exp(-(low + high) / 2))
+
+
+def cautious_temperature(logits_NC: np.ndarray, gold_N: np.ndarray) -> float:
+    """Of all temperatures that these examples do not speak against, the one nearest to 1.
+
+    Those are the 95 % that a likelihood-ratio test does not reject. The most likely one is a gamble where examples are
+    few and have been looked at before, to choose the epoch: it made a model sure of what it hardly knew. Of many
+    examples it is all but the same. It is 1 where right or wrong answers are too few for the test.
+    """
+    best = np.log(fit_temperature(logits_NC, gold_N))
+    right = int((np.asarray(logits_NC).argmax(-1) == gold_N).sum())
+    least = _log_likelihood(logits_NC, gold_N, best) - _SIGNIFICANT / 2
+    if min(right, len(gold_N) - right) < _FEWEST or _log_likelihood(logits_NC, gold_N, 0.0) >= least:
+        return 1.0
+    near, far = best, 0.0
+    for _ in range(60):
+        middle = (near + far) / 2
+        near, far = (middle, far) if _log_likelihood(logits_NC, gold_N, middle) >= least else (near, middle)
+    return float(np.exp(near))
+
+
+def _log_likelihood(logits_NC: np.ndarray, gold_N: np.ndarray, log_temperature: float) -> float:
+    scaled_NC = np.asarray(logits_NC, float) / np.exp(log_temperature)
+    below_NC = np.maximum(scaled_NC - scaled_NC.max(1, keepdims=True), -_FARTHEST)
+    gold_below_N = below_NC[np.arange(len(below_NC)), np.asarray(gold_N)]
+    return float((gold_below_N - np.log(np.exp(below_NC).sum(1))).sum())
 
 
 def _slope(below_NC: np.ndarray, gold_below_N: np.ndarray, inverse_temperature: float) -> float:
