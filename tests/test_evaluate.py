@@ -22,8 +22,8 @@ def test_the_way_to_the_page(tuned, tmp_path, task):
     assert found.n_examples == 40
     assert found.metrics[found.main] >= LEAST[task]
     for name, (low, high) in found.intervals.items():
-        assert low <= found.metrics[name] + 1e-9, name
-        assert high >= found.metrics[name] - 1e-9, name
+        assert low <= found.metrics[name] <= high, name
+    assert found.positive == ("good" if task in ("classify", "pair") else None)
     page = write_evaluation(found, tmp_path)
     html = page.read_text(encoding="utf-8")
     assert "<html" in html
@@ -85,9 +85,13 @@ def test_a_model_without_a_task(tuned):
         evaluate(unmask.load(tuned.base), str(tuned.test_file("classify")))
 
 
-def test_what_was_cut_is_noted(tuned):
+def test_what_was_cut_is_noted(tuned, monkeypatch):
     found = evaluate(tuned.predictor("classify"), str(tuned.test_file("classify")), max_length=6, samples=20)
     assert "6 tokens are read at once; longer texts are cut." in found.notes
-    found = evaluate(tuned.predictor("classify"), str(tuned.test_file("classify")), max_length=6, stride=2, samples=20)
-    assert "6 tokens are read at once; longer texts are read in windows." in found.notes
-    assert any(note.startswith("The head's weights hold a temperature of") for note in found.notes)
+    for temperature, is_told in ((1.0, False), (2.5, True)):
+        predictor = tuned.predictor("classify")
+        monkeypatch.setitem(predictor.task_for(None).settings, "temperature", temperature)
+        found = evaluate(predictor, str(tuned.test_file("classify")), max_length=6, stride=2, samples=20)
+        assert "6 tokens are read at once; longer texts are read in windows." in found.notes
+        told = "The head's weights hold a temperature of 2.5, fitted in training."
+        assert (told in found.notes) == is_told

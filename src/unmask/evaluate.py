@@ -84,6 +84,7 @@ def evaluate(
         errors,
         _notes(task, window.length, window.stride, samples),
         score=score,
+        positive=task.classes[1] if isinstance(task, Classify) and len(task.classes) == 2 else None,
     )
 
 
@@ -104,10 +105,8 @@ def _notes(task: Task[Any, Any], length: int, stride: int | None, samples: int) 
     windowed = stride is not None or task.name in ("tag", "read")
     long = "read in windows" if windowed else "cut"
     notes = [f"{length} tokens are read at once; longer texts are {long}."]
-    if task.settings.get("temperature"):
-        notes.append(
-            f"The head's weights hold a temperature of {task.settings['temperature']:.3g}, fitted in training."
-        )
+    if (temperature := task.settings.get("temperature", 1)) != 1:
+        notes.append(f"The head's weights hold a temperature of {temperature:.3g}, fitted in training.")
     return [*notes, f"Intervals: 95 % of {samples:,} bootstrap samples of these examples."]
 
 

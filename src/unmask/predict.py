@@ -61,7 +61,7 @@ def load(source: str | os.PathLike[str], backend: str | None = None) -> "Predict
     from unmask.checkpoint.folder import check_vocabulary, load_model, read_config  # noqa: PLC0415
 
     folder = sources.resolve(source)
-    if (folder / "run.json").is_file() and not (folder / "config.json").is_file():
+    if not (folder / "config.json").is_file() and any((folder / name).exists() for name in ("run.json", "seeds")):
         raise UserError(f"{source} holds a run that has not ended; run its command again, which goes on to the end.")
     config, _ = read_config(folder)
     tokenizer = load_tokenizer(folder)

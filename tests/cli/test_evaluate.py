@@ -14,17 +14,30 @@ def unmask(capsys, monkeypatch):
     return lambda *arguments: run(capsys, monkeypatch, "evaluate", *arguments)
 
 
-def test_figures_and_page(tuned, tmp_path, unmask):
+def test_figures_and_page(tuned, tmp_path, unmask, caplog):
     ran = unmask(tuned("classify"), "--data", tuned.test_file("classify"), "--out", tmp_path / "page", "--samples", 20)
     assert ran.code == 0, ran.err
     assert "accuracy" in ran.out
     assert "95 % interval" in ran.out
+    assert "precision of 'good' " in ran.out
+    assert "macro f1 " in ran.out
+    assert "already" not in caplog.text
     assert f"Look at {tmp_path / 'page' / 'evaluation.html'}" in ran.out
     assert (tmp_path / "page" / "evaluation.html").stat().st_size > 2000
     ran = unmask(
         tuned("classify"), "--data", tuned.test_file("classify"), "--out", tmp_path / "page", "--samples", 20, "--json"
     )
+    assert f"{tmp_path / 'page'} has evaluation.html and metrics.json already, which this evaluation" in caplog.text
     assert json.loads(ran.out) == json.loads((tmp_path / "page" / "metrics.json").read_text())
+
+
+def test_names_are_shown_as_they_are(tuned, tmp_path, unmask):
+    """What stands in brackets is no markup, which rich would leave out."""
+    data = tmp_path / "[bold]x.csv"
+    data.write_bytes(tuned.test_file("classify").read_bytes())
+    ran = unmask(tuned("classify"), "--data", data, "--out", tmp_path / "page", "--samples", 20)
+    assert ran.code == 0, ran.err
+    assert data.name in ran.out.replace("\n", "")
 
 
 def test_mistakes(tuned, tmp_path, unmask):

@@ -56,7 +56,7 @@ def test_what_it_says(tuned, tmp_path, unmask):
         (["--multi-label", "--separator", "and"], "--separator is 'and', but must be one sign"),
         (["--lora", 0], "lora is 0, but must be more than 0."),
         (["--dev-share", 2], "dev_share is 2.0, but must lie between 0 and 1."),
-        (["--stride", 40], "Windows of 32 tokens cannot share 40; give --stride between 0 and 31."),
+        (["--stride", 40], "Windows of 32 tokens cannot share 40; take such as --stride 8."),
         (["--kind", "word"], "There is no kind of file 'word'"),
         (["--encoding", "klingon"], "klingon"),
         (["--dev", "nowhere.csv"], "nowhere.csv"),
@@ -73,7 +73,7 @@ def test_mistakes(tuned, tmp_path, unmask, more, message):
     ("lines", "more", "message"),
     [
         (["the film,a", "a story,a"] * 4, [], "at least two different labels to learn, but there is only 'a'"),
-        (["the film,a", "a story,b", "its end,"] * 4, [], "train.csv, line 4: the label ('label') is empty."),
+        (["the film,a", "a story,b", "its end,"] * 4, [], "train.csv, line 4: the label ('label') is empty;"),
         ([",a", ",b"] * 4, ["--text", "text", "--dev", "train.csv"], "no example has a text in 'text'; say --text."),
     ],
 )

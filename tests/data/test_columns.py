@@ -208,6 +208,241 @@ def test_columns_that_spreadsheets_leave_behind_play_no_role():
     assert choose("classify", {"text": "3"}, **columns)["text"] == "3"
 
 
+N_ROWS = 30
+
+
+def cycle(*values):
+    return [values[n % len(values)] for n in range(N_ROWS)]
+
+
+def prose(about, n_words=12):
+    """Different texts: what they are about, and words that change from row to row."""
+    words = TEXTS[0].split() + TEXTS[1].split() + TEXTS[2].split() + OTHERS[2].split()
+    return [f"{about} {n}: {' '.join(words[n % 5 :][:n_words])}" for n in range(N_ROWS)]
+
+
+IDS = [1000 + 37 * n % 101 for n in range(N_ROWS)]
+COUNTS = cycle("0", "0", "1", "3")
+DATES = [f"2015-02-{1 + n % 28:02} 11:35:52 -0800" for n in range(N_ROWS)]
+FRACTIONS = [str(round(0.5 + 17 * n % 31 / 62, 4)) for n in range(N_ROWS)]
+STARS = cycle("5", "1", "4", "2", "5", "3", "5")
+MOODS = cycle("negative", "neutral", "positive", "negative")
+TITLES = prose("short", 2)
+BODIES = prose("this is what i think of it", 14)
+SPARSE = cycle("", "", "", "", "negative")
+
+SCHEMAS = {
+    "Amazon US reviews": (
+        {
+            **{"marketplace": cycle("US"), "customer_id": IDS, "review_id": [f"R{n}" for n in IDS]},
+            **{"product_id": cycle("B00", "B01", "B02"), "product_parent": cycle(7, 8, 9), "product_title": TITLES},
+            **{"product_category": cycle("Books", "Toys"), "star_rating": STARS, "helpful_votes": COUNTS},
+            **{"total_votes": cycle(0, 1, 2), "vine": cycle("N", "N", "Y"), "verified_purchase": cycle("Y", "N")},
+            **{"review_headline": TITLES, "review_body": BODIES, "review_date": DATES},
+        },
+        {"text": "review_body", "label": "star_rating"},
+        "star_rating",
+    ),
+    "Amazon US reviews, in part": (
+        {
+            **{"marketplace": cycle("US"), "review_id": IDS, "star_rating": STARS, "title": TITLES},
+            **{"review_body": BODIES, "helpful_votes": COUNTS},
+        },
+        {"text": "review_body", "label": "star_rating"},
+        "star_rating",
+    ),
+    "Amazon reviews, 5-core": (
+        {
+            **{
+                "reviewerID": IDS,
+                "asin": cycle("B00", "B01"),
+                "reviewerName": TITLES,
+                "helpful": cycle([0, 1], [2, 2]),
+            },
+            **{"reviewText": BODIES, "overall": STARS, "summary": TITLES, "unixReviewTime": IDS, "reviewTime": DATES},
+        },
+        {"text": "reviewText", "label": "overall"},
+        "overall",
+    ),
+    "Amazon fine food": (
+        {
+            **{"Id": IDS, "ProductId": cycle("B00", "B01"), "HelpfulnessNumerator": COUNTS, "Score": STARS},
+            **{"Time": IDS, "Summary": TITLES, "Text": BODIES},
+        },
+        {"text": "Text", "label": "Score"},
+        "Score",
+    ),
+    "Twitter US airline": (
+        {
+            **{"tweet_id": IDS, "airline_sentiment": MOODS, "airline_sentiment_confidence": FRACTIONS},
+            **{"negativereason": cycle("Late Flight", "", ""), "negativereason_confidence": cycle("0.7", "", "1.0")},
+            **{"airline": cycle("Delta", "United"), "airline_sentiment_gold": SPARSE, "name": TITLES},
+            **{"negativereason_gold": SPARSE, "retweet_count": COUNTS, "text": BODIES, "tweet_coord": cycle("")},
+            **{"tweet_created": DATES, "tweet_location": cycle("New York", ""), "user_timezone": cycle("Quito", "")},
+        },
+        {"text": "text", "label": "airline_sentiment"},
+        None,
+    ),
+    "Women's clothing": (
+        {
+            **{"1": list(range(N_ROWS)), "Clothing ID": cycle(767, 1080), "Age": cycle(33, 34, 60), "Title": TITLES},
+            **{"Review Text": BODIES, "Rating": STARS, "Recommended IND": cycle(1, 1, 0)},
+            **{"Positive Feedback Count": COUNTS, "Division Name": cycle("General", "Petite")},
+            **{"Department Name": cycle("Tops", "Dresses"), "Class Name": cycle("Knits", "Pants")},
+        },
+        {"text": "Review Text", "label": "Rating"},
+        "Rating",
+    ),
+    "Women's clothing, without the rating": (
+        {
+            **{"1": list(range(N_ROWS)), "Clothing ID": cycle(767, 1080), "Age": cycle(33, 34, 60), "Title": TITLES},
+            **{"Review Text": BODIES, "Recommended IND": cycle(1, 1, 0), "Positive Feedback Count": COUNTS},
+        },
+        {"text": "Review Text", "label": "Recommended IND"},
+        "Recommended IND",
+    ),
+    "AG News": (
+        {"Class Index": cycle(3, 4, 1, 2), "Title": TITLES, "Description": BODIES},
+        {"text": "Description", "label": "Class Index"},
+        "Class Index",
+    ),
+    "Yelp": (
+        {
+            **{"review_id": IDS, "user_id": IDS, "business_id": cycle("x", "y"), "stars": STARS, "useful": COUNTS},
+            **{"funny": COUNTS, "cool": COUNTS, "text": BODIES, "date": DATES},
+        },
+        {"text": "text", "label": "stars"},
+        "stars",
+    ),
+    "IMDB of Kaggle": ({"review": BODIES, "sentiment": MOODS}, {"text": "review", "label": "sentiment"}, None),
+    "SMS spam": ({"v1": cycle("ham", "ham", "spam"), "v2": BODIES}, {"text": "v2", "label": "v1"}, None),
+    "Financial PhraseBank": (numbered(MOODS, BODIES), {"text": "2", "label": "1"}, None),
+    "Hate speech": (
+        {
+            **{"1": IDS, "count": cycle(3, 3, 6), "hate_speech": cycle(0, 1), "offensive_language": cycle(3, 0)},
+            **{"neither": cycle(0, 3), "class": cycle(2, 1, 0), "tweet": BODIES},
+        },
+        {"text": "tweet", "label": "class"},
+        "class",
+    ),
+    "Google Play": (
+        {
+            **{"App": cycle("10 Best Foods", "Zedge"), "Translated_Review": BODIES, "Sentiment": MOODS},
+            **{"Sentiment_Polarity": FRACTIONS, "Sentiment_Subjectivity": FRACTIONS},
+        },
+        {"text": "Translated_Review", "label": "Sentiment"},
+        "Sentiment_Polarity",
+    ),
+    "Steam": (
+        {
+            **{"app_id": cycle(10, 20), "app_name": cycle("Counter Strike", "Rust"), "review_text": BODIES},
+            **{"review_score": cycle(-1, 1), "review_votes": cycle(0, 1)},
+        },
+        {"text": "review_text", "label": "review_score"},
+        "review_score",
+    ),
+    "Covid tweets": (
+        {
+            **{"UserName": IDS, "ScreenName": IDS, "Location": cycle("London", "New York"), "TweetAt": DATES},
+            **{"OriginalTweet": BODIES, "Sentiment": cycle("Extremely Positive", "Negative")},
+        },
+        {"text": "OriginalTweet", "label": "Sentiment"},
+        None,
+    ),
+    "Drug reviews": (
+        {
+            **{"uniqueID": IDS, "drugName": cycle("a", "b"), "condition": cycle("Birth Control", "Acne")},
+            **{"review": BODIES, "rating": STARS, "date": DATES, "usefulCount": COUNTS},
+        },
+        {"text": "review", "label": "rating"},
+        "rating",
+    ),
+    "Dianping, in Chinese": (
+        {"用户ID": IDS, "店铺评分": STARS, "点赞数": COUNTS, "标题": TITLES, "用户评论": BODIES, "评论时间": DATES},
+        {"text": "用户评论", "label": "店铺评分"},
+        "店铺评分",
+    ),
+    "Douban": (
+        {"ID": IDS, "Crawl_Date": DATES, "Number": cycle(1, 2), "Star": STARS, "Comment": BODIES, "Like": COUNTS},
+        {"text": "Comment", "label": "Star"},
+        "Star",
+    ),
+    "Quora": (
+        {
+            **{"id": IDS, "qid1": IDS, "qid2": IDS, "question1": BODIES, "question2": prose("how do i")},
+            **{"is_duplicate": cycle(0, 1)},
+        },
+        {"text": "question1", "pair": "question2", "label": "is_duplicate"},
+        "is_duplicate",
+    ),
+    "MNLI": (
+        {
+            **{"index": IDS, "promptID": IDS, "pairID": IDS, "genre": cycle("fiction", "travel")},
+            **{"sentence1_parse": BODIES, "sentence1": BODIES, "sentence2": prose("so"), "label1": MOODS},
+            **{"label2": SPARSE, "gold_label": MOODS},
+        },
+        {"text": "sentence1", "pair": "sentence2", "label": "gold_label"},
+        None,
+    ),
+    "STS with names": (
+        {
+            **{"genre": cycle("news"), "year": cycle(2012, 2013), "old_index": IDS, "sentence1": BODIES},
+            **{"sentence2": prose("so"), "score": FRACTIONS},
+        },
+        {"text": "sentence1", "pair": "sentence2", "label": "score"},
+        "score",
+    ),
+}
+"""Public files by their columns, the guess for classes, and the label for numbers where there is one."""
+
+
+@pytest.mark.parametrize(("columns", "expected", "number"), SCHEMAS.values(), ids=SCHEMAS)
+def test_public_schemas(columns, expected, number):
+    assert choose("classify", **columns) == expected
+    if number is not None:
+        assert choose("regress", **columns) == {**expected, "label": number}
+
+
+@pytest.mark.parametrize("schema", ["Amazon US reviews", "Twitter US airline", "Women's clothing", "AG News", "Steam"])
+def test_names_tell_where_a_file_is_too_small_to_tell(schema):
+    columns, expected, _ = SCHEMAS[schema]
+    assert choose("classify", **{name: values[:5] for name, values in columns.items()}) == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "label"),
+    [
+        ({"text": BODIES, "starRating": STARS, "flag": cycle(0, 1)}, "starRating"),
+        ({"text": BODIES, "News Category": cycle("a", "b"), "flag": cycle(0, 1)}, "News Category"),
+        ({"text": BODIES, "mood:label": cycle("a", "b"), "flag": cycle(0, 1)}, "mood:label"),
+        ({"text": BODIES, "kind": cycle("a", "b"), "retweet_count": COUNTS, "vote": COUNTS}, "kind"),
+        ({"text": BODIES, "kind": cycle("a", "b"), "Unnamed: 0": COUNTS, "num_words": COUNTS}, "kind"),
+        ({"text": BODIES, "kind": cycle("a", "b"), "toxicity_score": FRACTIONS}, "kind"),
+        ({"text": BODIES, "kind": cycle("a", "b"), "post_score": IDS}, "kind"),
+        ({"text": BODIES, "kind": cycle("a", "b"), "expert_label": SPARSE}, "kind"),
+        ({"text": BODIES, "topic": cycle("a", "b"), "star_rating": STARS}, "topic"),
+        ({"text": BODIES, "name": TITLES, "retweet_count": COUNTS}, "retweet_count"),
+    ],
+)
+def test_a_label_by_the_end_of_its_name(columns, label):
+    assert choose("classify", **columns)["label"] == label
+
+
+def test_a_number_by_the_end_of_its_name():
+    columns = {"text": BODIES, "class_label": cycle(0, 1), "helpful_votes": IDS, "age": FRACTIONS}
+    assert choose("regress", **columns, sim_score=FRACTIONS)["label"] == "sim_score"
+    assert choose("regress", **columns)["label"] == "class_label"
+    assert choose("regress", text=BODIES, kind=cycle("a", "b"), age=cycle("33", "", "60"))["label"] == "age"
+    with pytest.raises(UserError, match="'airline_sentiment' looks like the one, but 'negative'"):
+        choose("regress", **SCHEMAS["Twitter US airline"][0])
+
+
+def test_halves_of_a_pair_are_asked_for():
+    columns = {"title": TITLES, "question_text": BODIES, "answer_text": prose("so"), "label": cycle(0, 1)}
+    with pytest.raises(UserError, match="Which column holds the text"):
+        choose("classify", **columns)
+
+
 def test_what_was_said_comes_first():
     columns = {"text": TEXTS, "note": OTHERS, "label": "0101", "mood": "abab"}
     assert choose("classify", {"text": "note", "label": "mood"}, **columns) == {"text": "note", "label": "mood"}
@@ -332,3 +567,15 @@ def test_a_column_named_none_is_no_second_text():
 def test_choices_are_asked_for_with_their_form():
     with pytest.raises(UserError, match="Say --choices with a column of lists, or several, a,b,c, of q, A, B"):
         choose("choose", q=TEXTS, A="wxyz", B="stuv")
+
+
+def test_a_comma_may_part_thousands_or_decimals():
+    records = [Record({"text": "a house by the sea", "price": "1,339"}, "x.csv, line 2")]
+    with pytest.raises(UserError, match=r"write 1339 if the comma parts thousands, 1\.339 if decimals"):
+        choose_columns("regress", ["text", "price"], records, {}, labelled=True)
+
+
+def test_one_column_for_two_roles_is_refused():
+    records = [Record({"text": "a house by the sea", "price": "1"}, "x.csv, line 2")]
+    with pytest.raises(UserError, match="--text and --label are both 'text'; each needs a column of its own"):
+        choose_columns("classify", ["text", "price"], records, {"text": "text", "label": "text"}, labelled=True)

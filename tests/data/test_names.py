@@ -2,7 +2,7 @@
 
 import pytest
 
-from unmask.data.names import SEVERAL_CHOICES, is_known, plain
+from unmask.data.names import SEVERAL_CHOICES, ends_in, is_known, is_measure, plain
 
 
 def test_names_as_they_are_compared():
@@ -21,3 +21,20 @@ def test_unknown(name):
 
 def test_numbered_choices():
     assert SEVERAL_CHOICES.fullmatch("option_b")[2] == "b"
+
+
+def test_the_last_word_of_a_name():
+    for name in ("Star Rating", "starRating", "star_rating", "STAR-RATING", "star.rating", "rating"):
+        assert ends_in(name, "rating"), name
+    assert not ends_in("operating", "rating")
+    assert not ends_in("rating_count", "rating")
+    assert ends_in("商品评分", "评分")
+
+
+def test_measures():
+    for name in ("id", "ProductId", "retweet_count", "sentiment_confidence", "Review Date", "created_at", "n_words"):
+        assert is_measure(name), name
+    for name in ("Class Index", "label_id", "star_rating", "评分", "分数", "valid", "1", "", "Recommended IND"):
+        assert not is_measure(name), name
+    assert is_measure("点赞数")
+    assert is_measure("用户ID")

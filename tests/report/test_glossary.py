@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unmask.report.glossary import GLOSSARY, in_words
+from unmask.report.glossary import GLOSSARY, OF_A_CLASS, in_words
 from unmask.tasks.metrics.answers import answer_metrics
 from unmask.tasks.metrics.classification import classification_metrics, multi_label_metrics
 from unmask.tasks.metrics.entities import entity_metrics
@@ -21,6 +21,16 @@ def test_the_figures_of_every_task_are_explained():
     assert len(found) > 15
     assert found <= GLOSSARY.keys()
     assert all(in_words(name).meaning for name in found)
+
+
+def test_figures_of_one_class_name_it():
+    two = np.array([[0.9, 0.1], [0.2, 0.8]])
+    found = classification_metrics(np.array([0, 1]), two)
+    named = {name for name in found if "'{x} [y]'" in in_words(name, "{x} [y]").meaning}
+    assert named == OF_A_CLASS.keys() == found.keys() - {"accuracy", "macro_f1", "mcc", "ece"}
+    assert in_words("precision", "spam") == ("Precision", "Share of what was found as 'spam' that is right.")
+    assert in_words("accuracy", "spam") == in_words("accuracy")
+    assert in_words("precision") == GLOSSARY["precision"]
 
 
 def test_an_unknown_figure_keeps_its_name():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from report.parsed import parse
 from unmask.errors import UserError
-from unmask.report import Confusion, Evaluation, Mark, Picture, Table, WorstError, write_evaluation
+from unmask.report import Confusion, Evaluation, Mark, Picture, Table, WorstError, pictures, write_evaluation
 from unmask.report import page as module
 from unmask.report.page import MOST_CHARACTERS, MOST_ERRORS, heat, language, page, shown, visible
 
@@ -51,7 +51,9 @@ def evaluation(text="text", name="name", *, errors=None, metrics=None, **changes
 
 
 @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
-def test_the_page_is_sound_whatever_the_data_holds(text, tmp_path):
+def test_the_page_is_sound_whatever_the_data_holds(text, tmp_path, monkeypatch):
+    # Otherwise only pages with names that no font has would say which class each number is.
+    monkeypatch.setattr(module, "font_for", lambda text: None)
     html = write_evaluation(evaluation(text, text or "name"), tmp_path).read_bytes().decode()
     document = parse(html)
     assert not list(document.all("script"))
@@ -151,8 +153,26 @@ def test_the_confusion_matrix_has_its_counts_names_and_colours():
     rows = [[td.text for td in row.all("td")] for row in table.all("tr")][1:]
     assert rows == [["3", "1", "0"], ["0", "20", "0"], ["0", "0", "0"]]
     heads = [th.text for th in table.all("th")]
-    assert heads == ["gold ↓ predicted →", *(["1 体育", "2 财经", "3 never"] * 2)]
+    assert heads == ["gold ↓ predicted →", *(["体育", "财经", "never"] * 2)]
     assert [[share for _, share in row] for row in heat(confusion)] == [[0.866, 0.5, 0], [0, 1, 0], [0, 0, 0]]
+
+
+def test_numbers_stand_for_classes_only_where_the_picture_has_them(monkeypatch):
+    monkeypatch.setattr(pictures, "_WITH_HAN", ())
+    for classes, told in ((["0", "1"], []), (["体育", "1"], ["1 = 体育,", "2 = 1."])):
+        confusion = Confusion("Confusion", classes, np.array([[3, 1], [0, 2]]))
+        document = parse(page(evaluation(sections=[confusion]), ["confusion.png"]))
+        heads = [th.text for th in next(document.all("table", "confusion")).all("th")]
+        assert heads[1:] == classes * 2
+        assert [span.text for span in document.all("span", "numbered")] == told
+        assert ("the picture has numbers in their place" in document.text) == bool(told)
+
+
+def test_the_class_that_figures_are_about_is_named():
+    figures = {"accuracy": 0.9, "precision": 0.8}
+    for positive, told in ((None, "Share of what was found that is right."), ("<b>", "found as '<b>' that is right.")):
+        document = parse(page(evaluation(metrics=figures, positive=positive), ["confusion.png"]))
+        assert [span.text for span in document.all("span", "meaning")][1].endswith(told)
 
 
 def test_fifty_errors_are_shown_and_all_are_counted():
@@ -199,6 +219,18 @@ def test_several_confusions_have_files_of_their_own(tmp_path):
     links = [a.attributes["href"] for a in document.all("a") if not a.attributes["href"].startswith("#")]
     assert links == ["confusion.png", "confusion-2.png"]
     assert all((tmp_path / link).is_file() for link in links)
+
+
+def test_what_is_replaced_is_told(tmp_path, caplog):
+    write_evaluation(evaluation(), tmp_path)
+    assert caplog.messages == []
+    write_evaluation(evaluation(), tmp_path)
+    assert caplog.messages == [
+        f"{tmp_path} has evaluation.html and metrics.json already, which this evaluation replaces."
+    ]
+    (tmp_path / "evaluation.html").unlink()
+    write_evaluation(evaluation(), tmp_path)
+    assert caplog.messages[1:] == [f"{tmp_path} has metrics.json already, which this evaluation replaces."]
 
 
 def test_a_file_in_the_folders_place_is_refused(tmp_path):

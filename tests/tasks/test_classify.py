@@ -47,12 +47,15 @@ def test_the_order_of_labels(labels, classes):
     ]
 
 
+EMPTY = "fill it in, leave the row out, or, if texts may have no label or several, add --multi-label."
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
         (["a", "a"], "There must be at least two different labels to learn, but there is only 'a'."),
-        (["a", ""], "x.csv, line 3: the label ('label') is empty."),
-        (["a", None], "x.csv, line 3: the label ('label') is empty."),
+        (["a", ""], f"x.csv, line 3: the label ('label') is empty; {EMPTY}"),
+        (["a", None], f"x.csv, line 3: the label ('label') is empty; {EMPTY}"),
         (["a", ["b"]], "x.csv, line 3: 'label' must hold one label, but holds ['b']; add --multi-label."),
         (range(10_001), "10001 different labels are surely no labels; say which column has them with --label."),
     ],

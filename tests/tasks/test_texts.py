@@ -125,6 +125,12 @@ def test_empty_texts_are_answered_and_told(caplog):
     assert "1 of 2 texts are empty (the first: line 2)" in caplog.text
 
 
+def test_pairs_with_one_text_are_answered_and_told(caplog):
+    examples = [TextExample("cat", "mat", None, "line 1"), TextExample("cat", " ", None, "line 2")]
+    assert len(sequences_of([*examples, TextExample("", "", None, "line 3")], tiny_tokenizers.bert(), Window(8))) == 3
+    assert "1 of 3 pairs have one text only (the first: line 2); the other is read as an empty one." in caplog.text
+
+
 def test_texts_of_records():
     record = Record({"a": "one", "b": None, "c": 5, "d": ["x"]}, "x.csv, line 2")
     assert texts_of(record, {"text": "a"}) == ("one", None)

@@ -94,8 +94,8 @@ def test_units_of_like_length_are_all_of_them(units, most):
     ("length", "stride", "message"),
     [
         (0, None, "A window of 0 tokens holds no text."),
-        (8, 8, "Windows of 8 tokens cannot share 8; give --stride between 0 and 7."),
-        (8, -1, "Windows of 8 tokens cannot share -1; give --stride between 0 and 7."),
+        (8, 8, "Windows of 8 tokens cannot share 8; take such as --stride 2."),
+        (8, -1, "Windows of 8 tokens cannot share -1; take such as --stride 2."),
     ],
 )
 def test_windows_that_make_no_sense(length, stride, message):

@@ -118,7 +118,7 @@ def test_a_finished_run_is_left_alone(tuned, caplog):
     before = (tuned("classify") / "model.safetensors").stat().st_mtime_ns
     (tuned("classify") / "best").mkdir()  # as a kill at the very end leaves it
     finetune(tuned.data("classify"), str(tuned.base), tuned("classify"), tuned.tuning(epochs=6))
-    assert "is finished already; choose another --out" in caplog.text
+    assert "for another run choose another --out" in caplog.text
     assert (tuned("classify") / "model.safetensors").stat().st_mtime_ns == before
     assert not (tuned("classify") / "best").exists()
 
@@ -297,12 +297,15 @@ def test_choices_may_be_of_any_number(tuned, still, tmp_path):
 
 
 @only_torch
-def test_epochs_are_cut_where_nothing_gets_better(tuned, tmp_path):
+def test_epochs_are_cut_where_nothing_gets_better(tuned, tmp_path, caplog):
     """With a rate of almost nothing the first look stays the best; two more, and it ends."""
     tuning = tuned.tuning(peak_rate=1e-12, patience=2, evaluate_every=1, epochs=3)
-    out = finetune(tuned.data("classify"), str(tuned.base), tmp_path / "out", tuning)
+    with caplog.at_level("INFO", logger="unmask"):
+        out = finetune(tuned.data("classify"), str(tuned.base), tmp_path / "out", tuning)
     found = metrics_of(out)
     assert (found["best_step"], found["steps"]) == (1, 3)
+    assert "Ended early: 2 looks at held-out data in a row brought no better accuracy." in caplog.text
+    assert "The state after step 1 is kept, which was best." in caplog.text
 
 
 # --- mistakes -----------------------------------------------------------------------------------------

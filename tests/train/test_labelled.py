@@ -104,7 +104,25 @@ def test_labels_that_look_like_measurements_are_said(tmp_path, caplog):
     lines = [f"text {n},{n % 7 / 4}" for n in range(40)]
     with caplog.at_level(logging.WARNING):
         read(train=write(tmp_path, "text,label", *lines))
-    assert "The 7 labels are numbers, such as 0.0; to predict numbers, take `regress`." in caplog.text
+    assert "The 7 labels are numbers, such as 0.25; to predict numbers, take `regress`." in caplog.text
+
+
+def test_whole_numbers_as_pandas_writes_them_are_classes(tmp_path, caplog):
+    read(train=write(tmp_path, "text,label", *(f"text {n},{n % 2}.0" for n in range(40))))
+    assert "regress" not in caplog.text
+
+
+def test_a_label_for_each_text_is_told(tmp_path, caplog):
+    read(train=write(tmp_path, "text,label", *(f"text {n},{n} said so" for n in range(40))))
+    assert "39 examples have 40 labels, most of them once, such as '0 said so': nothing can be learnt so" in caplog.text
+
+
+def test_dev_examples_that_are_trained_on_are_told(tmp_path, caplog):
+    lines = [f"text {n},{'ab'[n % 2]}" for n in range(40)]
+    train = write(tmp_path, "text,label", *lines)
+    read(train=train, dev=write(tmp_path, "text,label", *lines[:3], "another,a", name="dev.csv"))
+    assert "3 of the 4 examples of" in caplog.text
+    assert "dev.csv are among those to train on; figures will be better than they should." in caplog.text
 
 
 def test_broken_tag_sequences_are_counted(tmp_path, caplog):
@@ -135,7 +153,7 @@ def test_broken_tag_sequences_are_counted(tmp_path, caplog):
         ),
         (["text,label", ",a", ",b"], {"dev": True}, "no example has a text in 'text'; say --text."),
         (["text,label"], {}, "train.csv has a header and no rows: text, label."),
-        (["text,label", "x one,a", "y two,"], {"dev": True}, "train.csv, line 3: the label ('label') is empty."),
+        (["text,label", "x one,a", "y two,"], {"dev": True}, "train.csv, line 3: the label ('label') is empty;"),
         (
             ["text,label", "x one,1", "y two,nan"],
             {"task": "regress", "dev": True},

@@ -5,7 +5,7 @@ import statistics
 
 import pytest
 
-from unmask import UserError
+from unmask import UserError, load
 from unmask.train import seeds
 from unmask.train.finetune import finetune
 from unmask.train.seeds import finetune_seeds
@@ -27,6 +27,8 @@ def test_two_seeds_with_a_stop_between(tuned, tmp_path, monkeypatch):
     monkeypatch.setattr(seeds, "finetune", stops)
     with pytest.raises(KeyboardInterrupt):
         finetune_seeds(tuned.data("classify"), str(tuned.base), out, tuning, n=2)
+    with pytest.raises(UserError, match="holds a run that has not ended; run its command again"):
+        load(out)
     first = (out / "seeds" / "0" / "model.safetensors").stat().st_mtime_ns
     finetune_seeds(tuned.data("classify"), str(tuned.base), out, tuning, n=2)
     assert begun == [0, 1, 0, 1]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from unmask.cli import options
@@ -72,11 +73,13 @@ def evaluate(
 
 
 def _show(found: "Evaluation") -> None:
-    table = Table(
-        "figure", "value", "95 % interval", title=f"{found.task}, {found.n_examples:,} examples of {found.data}"
-    )
+    from unmask.report.glossary import OF_A_CLASS
+
+    title = f"{found.task}, {found.n_examples:,} examples of {found.data}"
+    table = Table("figure", "value", "95 % interval", title=escape(title))
     for name, value in found.metrics.items():
         between = found.intervals.get(name)
         shown = "" if between is None else f"{between[0]:.4g} – {between[1]:.4g}"
-        table.add_row(name.replace("_", " "), f"{value:.4g}", shown)
+        of = f" of '{found.positive}'" if found.positive is not None and name in OF_A_CLASS else ""
+        table.add_row(escape(name.replace("_", " ") + of), f"{value:.4g}", shown)
     Console(highlight=False, soft_wrap=True).print(table)

@@ -124,4 +124,4 @@ def _shown(value: Any) -> str:
         return f"{value:.4g}"
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return "; ".join(f"{e['text']} = {e['label']} ({e['start']}–{e['end']}, {e['probability']:.3f})" for e in value)
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return " ".join(map(str, value)) or "(none)" if isinstance(value, list) else str(value)

@@ -19,10 +19,13 @@ ROLES: dict[str, tuple[str, ...]] = {
     "choose": ("context", "question", "choices", "label"),
 }
 """The roles that columns have in each task."""
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
 NO_COLUMN = ""
 """What is said for a role that no column is to play; people say "none"."""
 _NONE = (NO_COLUMN, "none")
+_MOST_GRADES = 10
+"""Stars and marks go up to this, and in a small file they hardly recur."""
 
 
 def choose_columns(
@@ -100,6 +103,14 @@ class _Roles:
                 self.unwanted.add(role)
             else:
                 self.found[role] = self._said(role, column)
+        self._refuse_double()
+
+    def _refuse_double(self) -> None:
+        taken: dict[str, str] = {}
+        for role, column in self.found.items():
+            for name in column.split(",") if column not in self.names else [column]:
+                if (other := taken.setdefault(name, role)) != role:
+                    raise UserError(f"--{other} and --{role} are both {name!r}; each needs a column of its own.")
 
     def _said(self, role: str, column: Any) -> str:
         wanted = [column] if not isinstance(column, list | tuple) else list(column)
@@ -136,6 +147,13 @@ class _Roles:
         named = (self.plain[name] for name in likely if name in self.plain)
         return next((name for name in named if name in free and test(self.values[name])), None)
 
+    def by_ending(self, endings: Sequence[str], test: Callable[[list[Any]], bool] = lambda _: True) -> list[str]:
+        """The free columns whose values pass a test and whose names end in the likeliest word that any ends in."""
+        names = [name for name in self.free() if name not in self.bytes and not known.is_measure(name)]
+        names = [name for name in names if test(self.values[name])]
+        found = ([name for name in names if known.ends_in(name, word)] for word in endings)
+        return next(filter(None, found), [])
+
     def must(self, role: str) -> None:
         """Asks for the column of a role that none was found for."""
         if not self.open(role):
@@ -164,8 +182,7 @@ class _Roles:
         begin, values = f"No column holds {what}s for the {role}: {name!r} looks like the one, but", self.values[name]
         for value, place in zip(values, self.places, strict=True):
             if _given([value]) and not test([value]):
-                has_comma = _DECIMAL_COMMA.fullmatch(str(value))
-                remedy = "write a point for its comma" if has_comma else f"mend it, or say another column with --{role}"
+                remedy = _without_comma(str(value)) or f"mend it, or say another column with --{role}"
                 raise UserError(f"{begin} {str(value)[:60]!r} ({place}) is no {what}; {remedy}.")
         if n_empty := len(values) - len(_given(values)):
             raise UserError(f"{begin} {n_empty} of its first {len(values)} are empty; leave those out.")
@@ -191,16 +208,17 @@ def _of_texts(roles: _Roles) -> None:
         roles.guess("label", roles.by_name(known.LABEL, _are_mostly_numbers if numbers else _are_labels))
     if "text" not in roles.found and "pair" not in roles.found:
         _guess_pair(roles)
-        roles.guess("text", roles.by_name(known.TEXT, _are_words))
+        _guess_text_by_name(roles)
     elif "pair" not in roles.found and (second := _second_of(roles, roles.found["text"])):
         roles.guess("pair", second)
     if roles.open("text"):
         _guess_text_by_content(roles)
     roles.must("text")
     if roles.labelled:
-        roles.guess("label", _label_by_content(roles))
+        roles.guess("label", _label_by_ending(roles) or _label_by_content(roles))
         if roles.task == "regress":
-            roles.must_fit("label", known.LABEL, _are_numbers, "number")
+            ended = (known.plain(name) for name in roles.by_ending(known.VALUE_ENDINGS))
+            roles.must_fit("label", (*known.LABEL, *ended), _are_numbers, "number")
         roles.must("label")
 
 
@@ -219,6 +237,16 @@ def _second_of(roles: _Roles, text: str) -> str | None:
     return roles.by_name(seconds)
 
 
+def _guess_text_by_name(roles: _Roles) -> None:
+    """A name that is known comes before one that ends in a known word, and a title after both."""
+    if roles.guess("text", roles.by_name(known.FULL_TEXT, _are_words)):
+        return
+    ended = roles.by_ending(known.TEXT_ENDINGS, _are_texts)
+    if len(ended) > 1:
+        return  # `question_text` and `answer_text`: neither is more likely
+    roles.guess("text", ended[0] if ended else roles.by_name(known.TITLES, _are_words))
+
+
 def _guess_text_by_content(roles: _Roles) -> None:
     texts = [name for name in roles.free() if _are_texts(roles.values[name])]
     if not texts and len(roles.free()) == 1:
@@ -230,16 +258,29 @@ def _guess_text_by_content(roles: _Roles) -> None:
         roles.guess("pair", next((b for a, b in pairwise(roles.names) if [a, b] == texts), None))
 
 
-def _label_by_content(roles: _Roles) -> str | None:
-    """Among the other columns one of numbers for regression, of few values for classes; of several the last."""
-    columns = {name: roles.values[name] for name in roles.free() if name not in roles.bytes}
+def _label_by_ending(roles: _Roles) -> str | None:
+    """The first column whose name ends as those of labels do: what is judged as a whole stands before its parts."""
     if roles.task == "regress":
-        likely = [name for name, values in columns.items() if _are_numbers(values) and not _count(values)]
-        fractions = [name for name in likely if any(float(value) % 1 for value in columns[name])]
-        return next(reversed(fractions or likely), None)
-    likely = [name for name, values in columns.items() if _are_classes(values)]
-    numbered = [name for name in likely if _are_numbers(columns[name])]
-    return next(reversed(numbered or likely or (list(columns) if len(columns) == 1 else [])), None)
+        return next(iter(roles.by_ending(known.VALUE_ENDINGS, _are_mostly_numbers)), None)
+    return next(iter(roles.by_ending(known.LABEL_ENDINGS, _may_be_classes)), None)
+
+
+def _label_by_content(roles: _Roles) -> str | None:
+    """Among the other columns one of numbers for regression, of few values for classes; of several the last.
+
+    Counts, dates and the like are taken only if nothing else is there, not even a label of the wrong kind by its name.
+    """
+    numbers = roles.task == "regress"
+    columns = {name: roles.values[name] for name in roles.free() if name not in roles.bytes}
+    fit = _are_uncounted_numbers if numbers else _are_classes
+    fitting = [name for name, values in columns.items() if fit(values)]
+    likely = [name for name in fitting if not known.is_measure(name)]
+    endings = known.VALUE_ENDINGS if numbers else known.LABEL_ENDINGS
+    if not likely and not roles.by_name(known.LABEL) and not roles.by_ending(endings):
+        likely = fitting
+    likelier = [name for name in likely if (_any_fraction if numbers else _are_numbers)(columns[name])]
+    alone = list(columns) if len(columns) == 1 and not numbers else []
+    return next(reversed(likelier or likely or alone), None)
 
 
 def _of_tags(roles: _Roles) -> None:
@@ -325,6 +366,13 @@ def _are_texts(values: list[Any]) -> bool:
     return 2 * long > len(values) and 3 * len(set(given)) > len(given)
 
 
+def _without_comma(value: str) -> str | None:
+    """How a number with a comma is to be written; None if it is no such number."""
+    if _THOUSANDS.fullmatch(value):
+        return f"write {value.replace(',', '')} if the comma parts thousands, {value.replace(',', '.', 1)} if decimals"
+    return "write a point for its comma" if _DECIMAL_COMMA.fullmatch(value) else None
+
+
 def _are_numbers(values: list[Any]) -> bool:
     given = _given(values)
     if any(isinstance(value, bool) or not isinstance(value, str | int | float) for value in given):
@@ -338,15 +386,32 @@ def _are_mostly_numbers(values: list[Any]) -> bool:
     return 2 * len(numbers) > len(values)
 
 
-def _count(values: list[Any]) -> bool:
-    """Whether they count the rows."""
-    numbers = [float(value) for value in values if value is not None and value != ""]
-    return len(numbers) > 2 and all(not number % 1 for number in numbers) and all(a < b for a, b in pairwise(numbers))
+def _are_uncounted_numbers(values: list[Any]) -> bool:
+    """Whether they are numbers, and do not count the rows."""
+    if not _are_numbers(values):
+        return False
+    numbers = [float(value) for value in _given(values)]
+    return len(numbers) < 3 or _any_fraction(values) or any(a >= b for a, b in pairwise(numbers))
+
+
+def _any_fraction(values: list[Any]) -> bool:
+    return any(float(value) % 1 for value in _given(values))
 
 
 def _are_labels(values: list[Any]) -> bool:
     """Whether they may be labels as far as one can tell: all but long texts."""
     return all(len(value) < 200 for value in values if isinstance(value, str))
+
+
+def _may_be_classes(values: list[Any]) -> bool:
+    """Whether most are given, and they are neither texts nor measured: fractions or many numbers that hardly recur."""
+    given = _given(values)
+    if 2 * len(given) <= len(values) or _are_texts(values) or not _are_labels(values):
+        return False
+    n_different = len({str(value) for value in given})
+    if 3 * n_different <= len(given) or not _are_numbers(given):
+        return True
+    return n_different <= _MOST_GRADES and not _any_fraction(given)
 
 
 def _are_classes(values: list[Any]) -> bool:

@@ -2,12 +2,21 @@
 
 import re
 
-TEXT = (
+FULL_TEXT = (
     *("text", "sentence", "sentence1", "review", "content", "document", "body", "article", "premise", "question1"),
     *("text_a", "text1", "s1", "q1", "query", "question", "comment", "message", "tweet", "utterance", "passage"),
-    *("description", "summary", "abstract", "title", "headline", "sms", "post", "reviewtext", "review_body", "string"),
-    *("文本", "句子", "文本1", "句子1", "内容", "正文", "评论", "评论内容", "评价", "问题", "标题", "文章", "微博"),
+    *("description", "abstract", "sms", "post", "reviewtext", "review_body", "string"),
+    *("文本", "句子", "文本1", "句子1", "内容", "正文", "评论", "评论内容", "评价", "问题", "文章", "微博"),
 )
+TITLES = ("summary", "title", "headline", "标题")
+"""What is read only where no longer text stands beside it."""
+TEXT = (*FULL_TEXT, *TITLES)
+TEXT_ENDINGS = (
+    *("text", "body", "review", "content", "comment", "message", "tweet", "article", "post", "abstract", "description"),
+    *("文本", "正文", "内容", "评论", "评价"),
+)
+"""What the name of a text ends in, as `Review Text` does. Words of pairs, such as question, are not among them: half a
+pair would be read as if it were the whole."""
 PAIRS = (
     *(("sentence1", "sentence2"), ("premise", "hypothesis"), ("text_a", "text_b"), ("question1", "question2")),
     *(("text1", "text2"), ("sentence_a", "sentence_b"), ("sentence_1", "sentence_2"), ("text_1", "text_2")),
@@ -29,6 +38,28 @@ LABEL = (
     *("relatedness_score", "quality", "coarse_label", "toxic", "emotion", "label_desc", "value"),
     *("标签", "类别", "分类", "情感", "分数", "得分", "评分", "相似度", "类型", "标注"),
 )
+LABEL_ENDINGS = (
+    *("label", "target", "sentiment", "polarity", "emotion", "intent", "rating", "stars", "star", "score"),
+    *("class", "category", "topic"),
+    *("标签", "标注", "情感", "评分", "得分", "分数", "类别", "分类", "类型"),
+)
+"""What the name of a label ends in, as `airline_sentiment` does. What is judged of a text stands before what it is
+about: `star_rating` before `product_category`."""
+VALUE_ENDINGS = (
+    *("score", "similarity", "rating", "stars", "star", "grade", "polarity", "sentiment", "target", "label"),
+    *("相似度", "得分", "分数", "评分", "情感", "标签", "标注"),
+)
+"""The same where the label is a number."""
+_MEASURES = (
+    *("id", "ids", "uid", "idx", "index", "count", "counts", "num", "number", "total", "vote", "votes", "like"),
+    *("likes", "views", "shares", "retweets", "confidence", "probability", "date", "time", "timestamp", "year"),
+    *("month", "day", "created", "at", "age", "length", "price", "latitude", "longitude"),
+    *("编号", "序号", "数", "数量", "日期", "时间", "年龄", "价格"),
+)
+_COUNTING = ("n_", "num_", "nb_", "number_of_", "unnamed:_")
+"""What the names of counts begin with; `Unnamed: 0` is what pandas makes of an index without a name."""
+_NEW_WORD = re.compile(r"(?<=[^\W_A-Z])(?=[A-Z])")
+"""Where a word begins with a capital."""
 TOKENS = ("tokens", "words", "token", "word", "chars", "characters", "词", "字", "分词")
 TAGS = ("tags", "ner_tags", "ner", "labels", "pos_tags", "upos", "tag", "label", "bio", "标签", "标注", "实体标签")
 SPANS = ("spans", "entities", "entity", "ents", "annotations", "label", "labels", "实体", "标注")
@@ -57,6 +88,23 @@ _KNOWN = {
 def plain(name: str) -> str:
     """A name as it is compared: `Sentence 1` and `sentence-1` are `sentence_1`."""
     return re.sub(r"[ -]+", "_", name.strip().lower())
+
+
+def ends_in(name: str, word: str) -> bool:
+    """Whether it is the last word of a name: `Star Rating`, `starRating` and `star_rating` end in `rating`.
+
+    An index of its own does not count: `Class Index` and `class_id` end in `class`, too.
+    """
+    words = re.sub(r"\W+", "_", re.sub(_NEW_WORD, "_", name.strip())).lower()
+    begin = r"(^|_)" if word.isascii() else ""
+    return re.search(rf"{begin}{word}(_(id|idx|index))?$", words) is not None
+
+
+def is_measure(name: str) -> bool:
+    """Whether it counts, numbers or dates something, which is hardly what is to be learned."""
+    if any(ends_in(name, word) for word in (*LABEL_ENDINGS, *VALUE_ENDINGS)):
+        return False
+    return plain(name).startswith(_COUNTING) or any(ends_in(name, word) for word in _MEASURES)
 
 
 def is_known(name: str) -> bool:

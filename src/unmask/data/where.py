@@ -87,6 +87,8 @@ def source_hash(source: str) -> str:
 
 
 def _found(text: str, spool: Path, say: Callable[[str], None] | None) -> list[Source]:
+    if not text:
+        raise UserError("The name of a file is empty; is it a variable of the shell that is not set?")
     if text == "-":
         return [Source("-", spool, "text", "")]
     if text.startswith("hf:"):

@@ -94,6 +94,8 @@ class Evaluation:
     """What a reader must know: what was truncated, which temperature was used."""
     score: str = field(default="loss", kw_only=True)
     """What the errors' scores measure."""
+    positive: str | None = field(default=None, kw_only=True)
+    """Of two classes the one that precision, recall, F1 and the areas under curves are about."""
 
     def __post_init__(self) -> None:
         if self.main not in self.metrics:

@@ -32,8 +32,25 @@ GLOSSARY = {
     "no_answer_accuracy": Meaning("Accuracy, unanswerable", "Share of the unanswerable questions left unanswered."),
 }
 
+OF_A_CLASS = {
+    "f1": "Harmonic mean of precision and recall of '{}'.",
+    "precision": "Share of what was found as '{}' that is right.",
+    "recall": "Share of what is '{}' that was found as such.",
+    "roc_auc": "Chance that '{}' is found likelier for an example of it than for another; 0.5 is chance.",
+    "average_precision": "Area under the precision-recall curve of '{}'.",
+}
+"""What the figures mean that of two classes are about one, the positive one, whose name belongs in the braces."""
 
-def in_words(name: str) -> Meaning:
-    """What a figure is called and means; one that is not in the glossary keeps its name, without underscores."""
+
+def in_words(name: str, positive: str | None = None) -> Meaning:
+    """What a figure is called and means; one that is not in the glossary keeps its name, without underscores.
+
+    Args:
+        name: of the figure.
+        positive: of two classes the one that some figures are about.
+    """
     readable = name.replace("_", " ")
-    return GLOSSARY.get(name) or Meaning(readable[:1].upper() + readable[1:], "")
+    found = GLOSSARY.get(name) or Meaning(readable[:1].upper() + readable[1:], "")
+    if positive is None or name not in OF_A_CLASS:
+        return found
+    return Meaning(found.name, OF_A_CLASS[name].format(positive))

@@ -1,6 +1,7 @@
 """The page: one HTML file that needs nothing else, and metrics.json beside it."""
 
 import base64
+import logging
 import math
 import re
 from collections.abc import Sequence
@@ -17,7 +18,9 @@ from unmask.files import write_json, write_whole
 from unmask.report.evaluation import Cell, Confusion, Evaluation, Picture, Table, WorstError
 from unmask.report.glossary import in_words
 from unmask.report.marks import extract, pieces
-from unmask.report.pictures import draw_confusion
+from unmask.report.pictures import draw_confusion, font_for
+
+log = logging.getLogger("unmask")
 
 MOST_ERRORS = 50
 MOST_CHARACTERS = 100_000
@@ -45,6 +48,8 @@ def write_evaluation(evaluation: Evaluation, folder: Path) -> Path:
         raise UserError(
             f"{folder} is a model's folder; choose another for the evaluation, such as {folder / 'evaluation'}."
         )
+    if there := [name for name in ("evaluation.html", "metrics.json") if (folder / name).exists()]:
+        log.warning("%s has %s already, which this evaluation replaces.", folder, " and ".join(there))
     folder.mkdir(parents=True, exist_ok=True)
     files = _files(evaluation)
     for name, content in files.items():
@@ -148,7 +153,7 @@ def _environment() -> Environment:
         finalize=_as_text,
     )
     environment.filters |= {"shown": shown, "language": language, "data_uri": data_uri, "in_words": in_words}
-    environment.globals |= {"is_number": is_number, "heat": heat, "largest": largest}
+    environment.globals |= {"is_number": is_number, "heat": heat, "largest": largest, "numbered": numbered}
     return environment
 
 
@@ -208,6 +213,11 @@ def data_uri(picture: Picture) -> str:
     """The picture inside of its own address. As an image an SVG runs no scripts."""
     kind = {"png": "image/png", "svg": "image/svg+xml"}[picture.ending]
     return f"data:{kind};base64,{base64.b64encode(picture.image).decode()}"
+
+
+def numbered(confusion: Confusion) -> bool:
+    """Whether the picture of a confusion matrix has numbers for the classes, since no font can write their names."""
+    return font_for("".join(map(visible, confusion.classes))) is None
 
 
 def heat(confusion: Confusion) -> list[list[tuple[int, float]]]:

@@ -89,7 +89,7 @@ def draw_histogram(values: np.ndarray, *, x_label: str) -> bytes:
 
 
 def draw_confusion(classes: Sequence[str], counts: np.ndarray) -> bytes:
-    """The confusion matrix as PNG. Classes whose names no font can write are numbers, as in the page."""
+    """The confusion matrix as PNG. Classes whose names no font can write are numbers, which the page explains."""
     font = font_for("".join(classes))
     names = [str(number) for number in range(1, len(classes) + 1)] if font is None else [_short(c) for c in classes]
     side = 2.5 + 0.45 * len(classes)

@@ -246,7 +246,10 @@ def _label(record: Record, column: str) -> str:
         value = int(value)  # a column of whole numbers with a gap is one of floats in many tools
     text = "" if is_missing(value) else str(value).strip()
     if not text:
-        raise UserError(f"{record.place}: the label ({column!r}) is empty.")
+        raise UserError(
+            f"{record.place}: the label ({column!r}) is empty; fill it in, leave the row out, or, if texts may have no "
+            "label or several, add --multi-label."
+        )
     return text
 
 

@@ -104,6 +104,7 @@ def sequences_of(
         frame = frame or frame_of(tokenizer, n_texts)
         _tell_of_squeezed(examples, squeezed, window.length - frame.size - window.stride - 1, window)
     _tell_of_empty(examples, window)
+    _tell_of_half(examples, window)
     return found
 
 
@@ -164,5 +165,19 @@ def _tell_of_empty(examples: Listed[TextExample], window: Window) -> None:
             what="texts are empty",
             which=f"the first: {empty[0].place}" if empty else "",
             advice="what the model says of them means nothing",
+        )
+    )
+
+
+def _tell_of_half(examples: Listed[TextExample], window: Window) -> None:
+    half = [e for e in examples if e.pair is not None and not _is_empty(e) and not (e.text.strip() and e.pair.strip())]
+    window.tell(
+        Remark(
+            kind="half",
+            n=len(half),
+            of=len(examples),
+            what="pairs have one text only",
+            which=f"the first: {half[0].place}" if half else "",
+            advice="the other is read as an empty one",
         )
     )

@@ -67,8 +67,7 @@ class Window:
             raise UserError(f"A window of {self.length} tokens holds no text.")
         if self.stride is not None and not 0 <= self.stride < self.length:
             raise UserError(
-                f"Windows of {self.length} tokens cannot share {self.stride}; "
-                f"give --stride between 0 and {self.length - 1}."
+                f"Windows of {self.length} tokens cannot share {self.stride}; take such as --stride {self.length // 4}."
             )
 
 

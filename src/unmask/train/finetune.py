@@ -68,7 +68,7 @@ def finetune(
         }
         plan = plan_of(folder, wanted, {"recipe": FREE})
         if plan.get("finished"):
-            log.warning("%s is finished already; choose another --out for another run.", folder)
+            log.warning("%s is finished already, as it was asked for; for another run choose another --out.", folder)
             for left in ("state", "best"):  # by a run that was killed while it tidied up
                 shutil.rmtree(folder / left, ignore_errors=True)
             return folder
@@ -92,6 +92,7 @@ def _train(tuner: "Tuner", folder: Path, data: Data, plan: dict[str, Any]) -> No
             carried = run(tuner.job(best), states, journal, carried)
         finally:
             draw_tuning_curve(journal, folder, metric=tuner.task.metric, title=tuner.title())
+        _tell_of_best(best, carried, tuner.total_steps)
         best.restore(carried)
         figures = tuner.tune()
         save_model(tuner.model, tuner.tokenizer, folder)
@@ -107,6 +108,13 @@ def _train(tuner: "Tuner", folder: Path, data: Data, plan: dict[str, Any]) -> No
         write_json(folder / "run.json", plan)
     states.remove_all()
     best.states.remove_all()
+
+
+def _tell_of_best(best: Best, carried: Carried, total_steps: int) -> None:
+    if carried.step < total_steps:
+        log.info("Ended early: %d looks at held-out data in a row brought no better %s.", carried.stale, best.metric)
+    if carried.best_step != carried.step:
+        log.info("The state after step %s is kept, which was best.", f"{carried.best_step:,}")
 
 
 class Tuner:

@@ -19,6 +19,8 @@ from unmask.tasks.texts import TextExample, without_empty
 log = logging.getLogger("unmask")
 
 _IMBALANCE = 10
+_MANY = 10
+"""Labels that so few examples may have each once."""
 _USUAL = Reading()
 
 
@@ -97,6 +99,7 @@ def read_labelled(data: Data, *, dev_share: float, seed: int, weighted: bool = F
         dev = task.examples(dev_records, dev_columns, labelled=True)
         if not dev:
             raise UserError(f"{data.dev} holds no examples.")
+        _warn_of_leak(train, dev, data.dev)
     _warn_of_labels(task, train, weighted=weighted)
     return Labelled(task, train, dev, columns)
 
@@ -121,8 +124,7 @@ def _group(example: Any) -> tuple[str, ...]:
     """Examples that must not be parted: of the same context, text or pair, which would give the answer away."""
     if context := getattr(example, "context", ""):
         return (context,)
-    names = ("text", "pair", "question", "choices")
-    return tuple(str(getattr(example, name)) for name in names if hasattr(example, name))
+    return _content(example)
 
 
 def _stratum(example: Any) -> str:
@@ -130,15 +132,47 @@ def _stratum(example: Any) -> str:
     return str(label) if isinstance(label, int | tuple) else ""
 
 
+def _warn_of_leak(train: Sequence[Any], dev: Sequence[Any], source: str) -> None:
+    """Of what was trained on, a model remembers the answer."""
+    seen = {_content(example) for example in train}
+    if known := sum(_content(example) in seen for example in dev):
+        log.warning(
+            "%d of the %d examples of %s are among those to train on; figures will be better than they should.",
+            *(known, len(dev), source),
+        )
+
+
+def _content(example: Any) -> tuple[str, ...]:
+    """All that is given to the model."""
+    names = ("text", "pair", "question", "context", "choices")
+    return tuple(str(getattr(example, name)) for name in names if hasattr(example, name))
+
+
+def _are_measures(labels: Sequence[str]) -> bool:
+    """Whether labels are numbers with digits after the point; 1.0 is how pandas writes the class 1."""
+    return all(map(is_number, labels)) and any(map(_is_broken, labels))
+
+
+def _is_broken(label: str) -> bool:
+    return float(label.strip().rstrip("%")) % 1 != 0
+
+
 def _warn_of_labels(task: Task[Any, Any], examples: Sequence[Any], *, weighted: bool) -> None:
     if task.name != "classify" or task.problem != "single_label_classification":
         return
-    if all(is_number(label) for label in task.classes) and any("." in label for label in task.classes):
+    counts = Counter(example.label for example in examples)
+    if len(task.classes) > max(_MANY, len(examples) / 2):
+        log.warning(
+            "%d examples have %d labels, most of them once, such as %r: nothing can be learnt so; if it is another "
+            "column, say --label.",
+            *(len(examples), len(task.classes), task.classes[0]),
+        )
+        return
+    if _are_measures(task.classes):
         log.warning(
             "The %d labels are numbers, such as %s; to predict numbers, take `regress`.",
-            *(len(task.classes), next(label for label in task.classes if "." in label)),
+            *(len(task.classes), next(filter(_is_broken, task.classes))),
         )
-    counts = Counter(example.label for example in examples)
     (often, most), (seldom, least) = counts.most_common()[0], counts.most_common()[-1]
     if most > _IMBALANCE * least:
         advice = "look at macro_f1" + ("" if weighted else ", and consider --class-weights")

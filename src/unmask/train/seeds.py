@@ -1,6 +1,7 @@
 """The same fine-tuning with several seeds: how much of a figure is luck."""
 
 import dataclasses
+import logging
 import shutil
 import statistics
 from pathlib import Path
@@ -12,6 +13,8 @@ from unmask.train.finetune import finetune
 from unmask.train.labelled import Data
 from unmask.train.run_folder import refuse_foreign
 from unmask.train.tuning import Tuning
+
+log = logging.getLogger("unmask")
 
 _PARTS = "seeds"
 
@@ -36,6 +39,7 @@ def finetune_seeds(
         part = folder / _PARTS / str(seed)
         # The same examples are held out for all: figures of different ones could not be compared.
         of_seed = dataclasses.replace(tuning, seed=seed, split_seed=tuning.seed_of_split)
+        log.info("Seed %d.", seed)
         finetune(data, model, part, of_seed, backend_name=backend_name)
         found[seed] = read_json(part / "metrics.json")
     metric = str(read_json(folder / _PARTS / str(tuning.seed) / "task.json")["metric"])

@@ -46,6 +46,17 @@ def test_a_figure_that_some_samples_lack():
     assert "roc_auc" not in one
 
 
+def test_the_interval_holds_the_figure_though_every_sample_has_more():
+    """Answers of confidence 0.5, half of them right: the calibration error is 0, and more in nearly all samples."""
+    gold_N, probabilities_NC = np.arange(200) % 2, np.full((200, 2), 0.5)
+    statistic = classification_statistic(gold_N, probabilities_NC)
+    assert statistic(np.arange(200))["ece"] == 0
+    low, high = intervals(200, statistic, seed=0, samples=200, level=0.8)["ece"]
+    assert low == 0 < high
+    best = intervals(50, lambda indices: {"kinds": float(len(set(indices.tolist())))}, seed=0, samples=50)
+    assert best["kinds"][1] == 50
+
+
 def test_one_example_has_an_interval_of_one_point():
     assert intervals(1, mean_of(np.array([7.0])), seed=0, samples=5) == {"mean": (7.0, 7.0)}
 

@@ -26,7 +26,7 @@ def intervals(
     level: float = 0.95,
     done: Callable[[int], None] | None = None,
 ) -> dict[str, tuple[float, float]]:
-    """For each figure the interval in which it falls in `level` of the samples.
+    """For each figure the interval in which it falls in `level` of the samples; it always holds the figure of them all.
 
     A figure that some samples do not define, such as the area under a curve of one class only, has the interval of
     those that do; one that no sample defines has none.
@@ -43,7 +43,8 @@ def intervals(
         raise UserError(f"{samples} samples give no interval; draw at least one.")
     if not 0 < level < 1:
         raise UserError(f"A confidence level of {level} is not between 0 and 1; 0.95 is usual.")
-    values: dict[str, list[float]] = {name: [] for name in of_all(n, statistic)}
+    whole = of_all(n, statistic)
+    values: dict[str, list[float]] = {name: [] for name in whole}
     draw = np.random.default_rng(seed)
     for _ in range(samples):
         for name, value in statistic(draw.integers(0, n, n)).items():
@@ -51,8 +52,15 @@ def intervals(
         if done is not None:
             done(1)
     tails = (0.5 - level / 2, 0.5 + level / 2)
-    return {name: _between(np.quantile(found, tails)) for name, found in values.items() if found}
+    return {name: _between(np.quantile(found, tails), whole.get(name)) for name, found in values.items() if found}
 
 
-def _between(ends: np.ndarray) -> tuple[float, float]:
-    return float(ends[0]), float(ends[1])
+def _between(ends: np.ndarray, value: float | None) -> tuple[float, float]:
+    """The ends of an interval, one of them moved to the value if that lies outside.
+
+    Drawing with replacement adds noise, and a mean of distances such as ECE only grows by noise: nearly all samples may
+    have more of it than the examples themselves. An interval beside its own figure would read as a mistake, and a wider
+    one claims less, never more.
+    """
+    low, high = float(ends[0]), float(ends[1])
+    return (low, high) if value is None else (min(low, value), max(high, value))
