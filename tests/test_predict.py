@@ -13,6 +13,7 @@ import unmask
 from unmask import UserError
 from unmask.data.readers import Reading, read_records
 from unmask.predict import batches
+from unmask.predict_file import answer_row
 from unmask.tasks.fill import Row
 
 pytestmark = pytest.mark.backend
@@ -249,6 +250,14 @@ def test_choices(tuned):
         tuned.predictor("choose").choose(["one"], context="the film")
 
 
+@pytest.mark.parametrize(("settings", "label"), [({}, 1), ({"first": 1}, 2), ({"letters": "lower"}, "b")])
+def test_a_choice_is_said_as_in_training(tuned, settings, label):
+    known = tuned.predictor("choose")
+    predictor = unmask.Predictor(known.tokenizer, known.model, {**known.settings, **settings})
+    chosen = predictor.choose(["film awful a", "great of the", "one dull"], context="the film was")
+    assert (chosen.number, chosen.label, answer_row(chosen)["prediction"]) == (1, label, label)
+
+
 def test_vectors_are_those_of_transformers(tuned, caplog):
     import torch
 
@@ -318,10 +327,22 @@ def test_what_is_no_text(tuned, texts, message):
         assert str(error.value) == message
 
 
-@pytest.mark.parametrize(("question", "context"), [(None, "x"), ("x", 5)])
-def test_what_is_no_question(tuned, question, context):
-    with pytest.raises(UserError, match="Question and context must be a list of texts, but number"):
+@pytest.mark.parametrize(
+    ("question", "context", "wrong"),
+    [
+        (None, "x", "the question is a NoneType"),
+        ("x", 5, "the context is a int"),
+        (["a", "b"], ["c d", "e f"], "the question is a list"),
+        ("a", ["c d", "e f"], "the context is a list"),
+    ],
+)
+def test_what_is_no_question(tuned, question, context, wrong):
+    with pytest.raises(UserError) as error:
         tuned.predictor("read").answer(question=question, context=context)
+    assert str(error.value) == (
+        f"answer takes one question and one context, each a text, but {wrong}; for several call it in a loop, or take "
+        "unmask predict --input."
+    )
 
 
 def test_a_column_named_none_is_no_second_text(tuned, tmp_path, caplog):

@@ -149,7 +149,12 @@ class Predictor:
 
     def answer(self, *, question: str, context: str, **options: Any) -> ReadAnswer:
         """The answer to a question from a context of any length, which is read in windows."""
-        _check_texts("Question and context", [question, context])
+        for what, text in (("question", question), ("context", context)):
+            if not isinstance(text, str):
+                raise UserError(
+                    f"answer takes one question and one context, each a text, but the {what} is a "
+                    f"{type(text).__name__}; for several call it in a loop, or take unmask predict --input."
+                )
         values = {"id": "", "question": question, "context": context}
         columns = {name: name for name in values}
         return self.predict([Record(values, "The question")], columns, task="read", **options)[0]

@@ -109,9 +109,72 @@ def test_choices_that_are_counted_from_one():
         task.examples([record(label="0")], COLUMNS, labelled=True)
 
 
-@pytest.mark.parametrize("labels", [["0", "2"], ["1", "2"], ["A", "3"], ["it", "3"]])
+@pytest.mark.parametrize("labels", [["0", "2"], ["1", "2"], ["A", "3"], ["it", "3"], ["A", "0"]])
 def test_choices_that_are_counted_from_nought(labels):
     assert Choose.learn([record(label=label) for label in labels], COLUMNS).settings == {}
+
+
+def chosen(task, best, n=3):
+    """What the task answers where one of n choices has the highest score."""
+    examples = task.examples([record(choices=[f"choice {i}" for i in range(n)])], COLUMNS, labelled=False)
+    units = task.units(examples, tiny_tokenizers.bert(), Window(16))
+    return task.answers(examples, units, [9.0 * (np.arange(n) == best)])[0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "case", "label"),
+    [
+        (["A", "C"], "upper", "B"),
+        (["A", " A "], "upper", "B"),
+        (["a", "c"], "lower", "b"),
+        (["a", "C"], "upper", "B"),
+    ],
+)
+def test_choices_that_are_called_by_letters(labels, case, label):
+    rows = [record(label=said) for said in labels]
+    task = Choose.learn(rows, COLUMNS)
+    assert task.settings == {"letters": case}
+    assert (chosen(task, 1).number, chosen(task, 1).label) == (1, label)
+    examples = task.examples(rows, COLUMNS, labelled=True)
+    assert [found.label for found in examples] == ["AC".index(said.strip().upper()) * 2 for said in labels]
+    assert task.metrics(examples, [chosen(task, found.label) for found in examples]) == {"accuracy": 1.0}
+
+
+def test_letters_are_the_names_of_choices_too():
+    columns = {**COLUMNS, "choices": "A,B"}
+    rows = [record(choices=None, A="in", B="it", label="B")]
+    assert Choose.learn(rows, columns).settings == {"letters": "upper"}
+    named = [record(choices={"label": ["A", "B"], "text": ["in", "it"]}, label="B")]
+    assert Choose.learn(named, COLUMNS).settings == {"letters": "upper"}
+
+
+@pytest.mark.parametrize(
+    ("choices", "label"),
+    [
+        ({"label": ["B", "A"], "text": ["in", "it"]}, "A"),
+        (["e", "a", "i"], "a"),
+        (["in", "it"], "C"),
+        (["in", "it"], "é"),
+        (["in", "it"], "AB"),
+        (["in", "it"], None),
+    ],
+)
+def test_letters_that_count_no_choices(choices, label):
+    rows = [record(choices=choices, label=label)]
+    assert Choose.learn(rows, COLUMNS).settings == {}
+
+
+def test_labels_of_models_that_do_not_know_their_form_count_from_nought():
+    assert chosen(Choose(), 1).label == 1
+
+
+def test_after_the_last_letter_labels_are_still_texts():
+    task = Choose((), {"letters": "upper"})
+    assert [chosen(task, best, n=28).label for best in (25, 26)] == ["Z", "26"]
+    assert (
+        task.examples([record(choices=list(map(str, range(50, 78))), label="26")], COLUMNS, labelled=True)[0].label
+        == 26
+    )
 
 
 @pytest.mark.parametrize("choices", ["in", ["in"], [], None])

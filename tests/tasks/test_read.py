@@ -189,6 +189,17 @@ def test_the_threshold_is_tuned():
     assert task.settings["null_threshold"] == 1.0
 
 
+def test_a_model_that_only_keeps_silent_is_told(caplog):
+    examples = [ask("the cat", 4, 7), *[Question("2", "what", "the cat", (), (), True, "here")] * 3]
+    task = Read(settings={"impossible": True})
+    units = task.units(examples, BYTES, Window(50))
+    outputs = [np.zeros((unit.length, 2)) for unit in units]
+    for logits_L2 in outputs:
+        logits_L2[0], logits_L2[-2] = 9, 5  # the same span for all, which is no answer to any
+    task.tune(examples, units, outputs)
+    assert "None of the 4 held-out questions is answered, though some have an answer" in caplog.text
+
+
 def test_an_empty_context_has_no_answer():
     task, question = Read(), Question("1", "what", "", (), (), False, "here")
     units = task.units([question], BYTES, Window(50))

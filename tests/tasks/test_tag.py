@@ -266,8 +266,22 @@ def test_labels_inside_a_token_are_said(caplog):
         (lambda: Tag.learn(conll("a/NN b/NN"), CONLL), "only the label 'NN'"),
         (lambda: Tag.learn(conll("a/O"), CONLL, scheme="IOBX"), "no scheme 'IOBX'; choose one of IOB1"),
         (
-            lambda: Tag(("O", "B-X", "I-X")).examples(conll("a/B-Y"), CONLL, labelled=True),
-            "line 1: the tag 'B-Y' is not among those of the training data: O, B-X, I-X",
+            lambda: Tag(("O", "B-X", "I-X")).examples(conll("a/B-X", "a/O b/B-X c/B-Y"), CONLL, labelled=True),
+            "line 2: the tag 'B-Y' at word 3, 'c', is not among those of the training data: O, B-X, I-X; "
+            r"train with examples of it, or write O for it\.$",
+        ),
+        (
+            lambda: Tag(("NN", "VB"), {"scheme": "plain"}).examples(conll("a/NN b/UH"), CONLL, labelled=True),
+            "the tag 'UH' at word 2, 'b', is not among those of the training data: NN, VB; "
+            r"train with examples of it, or write one of those for it\.$",
+        ),
+        (
+            lambda: Tag(("O", "B-X", "I-X")).examples(
+                [Record({"text": "to Paris", "spans": [[3, 8, "CITY"]]}, "here")],
+                {"text": "text", "spans": "spans"},
+                labelled=True,
+            ),
+            r"here: the tag 'B-CITY' at word 2, 'Paris', is .*; train with examples of it, or leave its span out\.$",
         ),
         (
             lambda: Tag(("O", "B-X", "I-X")).examples(conll("a/O b/O", "a/VB b/NN c/NN"), CONLL, labelled=True),

@@ -2,6 +2,8 @@
 
 import json
 import logging
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -294,6 +296,19 @@ def test_choices_may_be_of_any_number(tuned, still, tmp_path):
     alone = [trainer.engine.logits([unit])[0] for unit in trainer.dev_units]
     for one, other in zip(trainer.engine.logits(trainer.dev_units), alone, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+@only_torch
+def test_every_look_at_questions_has_its_own_threshold(tuned, tmp_path):
+    """The best look is the one that is best with the threshold that the model will get."""
+    rows = [json.loads(line) for line in Path(tuned.data("read").train).read_text(encoding="utf-8").splitlines()]
+    rows += [{**row, "question": f"never {n}", "answers": []} for n, row in enumerate(rows[::2])]
+    path = small_tasks.write_rows(tmp_path / "train.jsonl", rows)
+    data = replace(tuned.data("read"), train=str(path), dev=None)
+    tuner = Tuner(read_labelled(data, dev_share=0.5, seed=0), str(tuned.base), tuned.tuning())
+    look = tuner.evaluate()
+    assert tuner.task.settings["null_threshold"] != 0
+    assert tuner.tune() == look
 
 
 @only_torch

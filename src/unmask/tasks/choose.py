@@ -41,12 +41,16 @@ class Chosen:
     """From 0."""
     choice: str
     probabilities: tuple[float, ...]
-    label: int
-    """The same number, from 0 or from 1, as the training data counted."""
+    label: int | str
+    """The same as the training data said it: as a number from 0 or from 1, or as a letter from A or a."""
 
 
 class Choose(Task[ChoiceExample, Chosen]):
-    """One of the choices that each example brings along."""
+    """One of the choices that each example brings along.
+
+    Settings, both absent where labels count from 0: `first`, 1 where they count from 1; `letters`, "upper" or "lower"
+    where they are letters.
+    """
 
     name: ClassVar[str] = "choose"
     head: ClassVar[str] = "choose"
@@ -55,14 +59,14 @@ class Choose(Task[ChoiceExample, Chosen]):
 
     @classmethod
     def learn(cls, records: Iterable[Record], columns: Mapping[str, str], **options: Any) -> "Choose":
-        """The task, which has no labels of its own, but knows whether choices are counted from 0 or from 1."""
+        """The task, which has no labels of its own, but knows if choices are counted from 0, from 1 or by letters."""
         del options
-        first = _counted_from(
-            [(record.values.get(columns["label"]), _choices(record, columns["choices"])) for record in records]
-        )
-        if first:
+        labels = [(record.values.get(columns["label"]), _choices(record, columns["choices"])) for record in records]
+        if _counted_from(labels):
             log.info("The labels in %r count the choices from 1.", columns["label"])
-        return cls((), {"first": 1} if first else {})
+            return cls((), {"first": 1})
+        case = _case_of_letters(labels)
+        return cls((), {"letters": case} if case else {})
 
     def examples(self, records: Iterable[Record], columns: Mapping[str, str], *, labelled: bool) -> list[ChoiceExample]:
         """Contexts, questions and choices, with the number of the right one."""
@@ -102,12 +106,22 @@ class Choose(Task[ChoiceExample, Chosen]):
         self, examples: Listed[ChoiceExample], units: Listed[Unit], outputs: Listed[np.ndarray]
     ) -> list[Chosen]:
         """The choice with the highest score."""
-        found, first = [], int(self.settings.get("first", 0))
+        found = []
         for unit, logits in zip(units, outputs, strict=True):
             likely = softmax(np.asarray(logits, np.float64)[None])[0]
             best = int(likely.argmax())
-            found.append(Chosen(best, examples[unit.example].choices[best], tuple(likely.tolist()), best + first))
+            choice = examples[unit.example].choices[best]
+            found.append(Chosen(best, choice, tuple(likely.tolist()), self._label(best)))
         return found
+
+    def _label(self, number: int) -> int | str:
+        """A choice as the training data would say it."""
+        case = self.settings.get("letters")
+        if case is None:
+            return number + int(self.settings.get("first", 0))
+        letters = string.ascii_lowercase if case == "lower" else string.ascii_uppercase
+        # After Z there are numbers only, but as texts, so that a column of answers is of one type.
+        return letters[number] if number < len(letters) else str(number)
 
     def statistic(self, examples: Listed[ChoiceExample], answers: Listed[Chosen]) -> Statistic:
         """The share of examples that were answered rightly."""
@@ -165,6 +179,19 @@ def _counted_from(labels: Listed[tuple[Any, _Choices]]) -> int:
     return int(any(number == len(choices.texts) for number, (_, choices) in zip(numbers, labels, strict=True)))
 
 
+def _case_of_letters(labels: Listed[tuple[Any, _Choices]]) -> str | None:
+    """`lower` or `upper` where all labels are letters, the first choice being A; where the cases are mixed, `upper`.
+
+    A letter may also be the name or the text of a choice at another place: the labels are then no such letters.
+    """
+    said = [str(label).strip() for label, _ in labels]
+    if not said or not all(len(text) == 1 and text in string.ascii_letters for text in said):
+        return None
+    if [string.ascii_uppercase.index(text.upper()) for text in said] != _numbers(labels, 0):
+        return None
+    return "lower" if all(text.islower() for text in said) else "upper"
+
+
 def _whole(said: Any) -> int | None:
     if isinstance(said, float) and said.is_integer():
         said = int(said)  # a column of whole numbers with a gap is one of floats in many tools
@@ -173,17 +200,10 @@ def _whole(said: Any) -> int | None:
 
 
 def _right_ones(records: Listed[Record], column: str, offered: Listed[_Choices], first: int) -> list[int]:
-    """The numbers of the right choices, which the labels count from `first`.
-
-    Where every label is the text of one of its choices, that is meant, though some may look like numbers or letters.
-    """
-    labels: list[Any] = [record.values.get(column) for record in records]
-    by_text = all(
-        isinstance(said, str) and said.strip() in choices.texts for said, choices in zip(labels, offered, strict=True)
-    )
+    """The numbers of the right choices, which the labels count from `first`; an error where a label is none of them."""
+    labels = [(record.values.get(column), choices) for record, choices in zip(records, offered, strict=True)]
     right = []
-    for record, said, choices in zip(records, labels, offered, strict=True):
-        number = choices.texts.index(said.strip()) if by_text else _right(said, choices, first)
+    for record, (said, choices), number in zip(records, labels, _numbers(labels, first), strict=True):
         if number is None:
             count = len(choices.texts)
             raise UserError(
@@ -192,6 +212,16 @@ def _right_ones(records: Listed[Record], column: str, offered: Listed[_Choices],
             )
         right.append(number)
     return right
+
+
+def _numbers(labels: Listed[tuple[Any, _Choices]], first: int) -> list[int | None]:
+    """The number of the choice that each label means.
+
+    Where every label is the text of one of its choices, that is meant, though some may look like numbers or letters.
+    """
+    if all(isinstance(said, str) and said.strip() in choices.texts for said, choices in labels):
+        return [choices.texts.index(said.strip()) for said, choices in labels]
+    return [_right(said, choices, first) for said, choices in labels]
 
 
 def _right(said: Any, choices: _Choices, first: int) -> int | None:

@@ -200,7 +200,7 @@ class Read(Task[Question, ReadAnswer]):
             return ReadAnswer("", 0, 0, float(np.exp(null - top)) / total, null - best, tuple(n_best))
         return ReadAnswer(*n_best[0], null - best, tuple(n_best))
 
-    def tune(self, examples: Listed[Question], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
+    def decide(self, examples: Listed[Question], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
         """Sets the threshold of no answer to the one with the best F1 on these questions."""
         if not self.settings["impossible"]:
             return
@@ -212,6 +212,17 @@ class Read(Task[Question, ReadAnswer]):
         scores_N = np.array([answers[number].score_diff for number in known])
         impossible_N = np.array([examples[number].impossible for number in known])
         self.settings["null_threshold"] = best_null_threshold(scores_N, f1_N, impossible_N)
+
+    def tune(self, examples: Listed[Question], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
+        """Decides, and tells of a model that has learnt nothing but to be silent."""
+        self.decide(examples, units, outputs)
+        answers = self.answers(examples, units, outputs)
+        if any(example.answers for example in examples) and not any(answer.text for answer in answers):
+            log.warning(
+                "None of the %d held-out questions is answered, though some have an answer: the model has learnt too "
+                "little; give it more --epochs, a smaller --batch-size or more examples.",
+                len(examples),
+            )
 
     def statistic(self, examples: Listed[Question], answers: Listed[ReadAnswer]) -> Statistic:
         """`exact_match` and `f1` in per cent by SQuAD's rules, in Chinese by CMRC's; see `answer_metrics`."""

@@ -194,19 +194,29 @@ class Tag(Task[TaggedExample, TagAnswer]):
             if labelled:
                 spans = spans_of(record, columns["spans"], text)
                 words, tags = from_spans(text, spans, self.scheme, characters=characters)
-        kept = None if tags is None else tuple(self._canonical(tags, record.place))
-        return TaggedExample(text, tuple(words), kept, record.place), breaking
+        kept = None if tags is None else tuple(self._canonical(tags))
+        example = TaggedExample(text, tuple(words), kept, record.place)
+        self._refuse_unknown(example, "write O for it" if "tags" in columns else "leave its span out")
+        return example, breaking
 
-    def _canonical(self, tags: list[str], place: str) -> list[str]:
-        """The tags as the scheme writes their entities; an error where one is unknown."""
-        if self.scheme != "plain":
-            tags = schemes.tags(schemes.entities(tags, self.scheme), len(tags), self.scheme)
-        unknown = next((tag for tag in tags if tag not in self.index), None)
-        if unknown is not None:
-            raise UserError(
-                f"{place}: the tag {unknown!r} is not among those of the training data: {', '.join(self.classes)}."
+    def _canonical(self, tags: list[str]) -> list[str]:
+        """The tags as the scheme writes their entities."""
+        if self.scheme == "plain":
+            return tags
+        return schemes.tags(schemes.entities(tags, self.scheme), len(tags), self.scheme)
+
+    def _refuse_unknown(self, example: TaggedExample, without: str) -> None:
+        """An error where a tag is none of the training data's; `without` is how data do without it."""
+        for number, tag in enumerate(example.tags or ()):
+            if tag in self.index:
+                continue
+            word = example.text[slice(*example.words[number])]
+            # The labels of all words, such as parts of speech, have no O.
+            other = without if schemes.OUTSIDE in self.index else "write one of those for it"
+            raise UserError(  # with the word, since the place is that of a whole sentence
+                f"{example.place}: the tag {tag!r} at word {number + 1}, {word!r:.80}, is not among those of the "
+                f"training data: {', '.join(self.classes)}; train with examples of it, or {other}."
             )
-        return tags
 
     def units(self, examples: Listed[TaggedExample], tokenizer: Tokenizer, window: Window) -> list[Unit]:
         """Windows over the texts. None is cut: without a stride, windows share a quarter of their tokens.

@@ -112,8 +112,11 @@ class Task(ABC, Generic[Example, Answer]):
         what = "several labels" if self.problem == "multi_label_classification" else self.name
         raise UserError(f"Class weights are for the classification of one label, not for {what}; leave them out.")
 
+    def decide(self, examples: Listed[Example], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
+        """Sets what answers depend on beside the outputs, such as a threshold; at every look at held-out examples."""
+
     def tune(self, examples: Listed[Example], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
-        """Adjusts settings, such as a threshold, to held-out examples; most tasks have nothing to adjust."""
+        """At the end: adjusts settings to held-out examples, and tells of what was not learnt."""
 
     def taken_in(self) -> tuple[float, float]:
         """A factor and an addend of all outputs, for the head's weights to take in when training has ended."""

@@ -190,6 +190,7 @@ class Tuner:
     def evaluate(self) -> dict[str, float]:
         """The task's figures on the held-out examples."""
         outputs = self.engine.logits(self.dev_units)
+        self.task.decide(self.labelled.dev, self.dev_units, outputs)
         answers = self.task.answers(self.labelled.dev, self.dev_units, outputs)
         return self.task.metrics(self.labelled.dev, answers)
 

@@ -162,7 +162,7 @@ def _back(states: States, log: Log, carried: Carried, progress: Progress, wrong:
     if count > MOST_DIVERGENCES:
         raise UserError(
             f"The run went astray {count} times, lastly at step {step:,} ({wrong}); "
-            "lower peak_rate, lengthen warmup, or look at the data."
+            "begin again in another --out with a lower peak rate or a longer warm-up, or look at the data."
         )
     known = {number: states.carried(number) for number in states.steps()}
     good = [number for number, state in known.items() if state.scheduled and healthy(state)]
