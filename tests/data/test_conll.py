@@ -116,6 +116,12 @@ def test_a_last_column_that_most_lines_leave_empty_holds_no_tags():
         ("the DT\ncat NN\nsat VB\n\nthe DT\ndog NN\nran VB\na DT\nmile NN\nwell RB\ntoday NN\nnow RB\nso RB", True),
         ("# 1\nEU B-ORG\nis O\n", True),
         ("EU\tB-ORG\nis\t\nin\tO\n", True),
+        ("EU NNP B-ORG\nis VB\nin IN O\n\nit PRP O\n", True),  # a broken line is named later
+        ("EU\tB-ORG\nis O\nin\tO\n\nit\tO\n", True),
+        ("#\thttp://x\t[2009]\n1\tDie\tO\tO\n2\tBonn\tB-LOC\tO\n\n1\tUnd\tO\tO\n", True),
+        ("by E-mail\nby S-Bahn\n\nby sea and land\nthe I-95", False),
+        ("Big O\n\nIt is a film.\nIt was a long one.\n\nBig O\n", False),
+        ("good film\nbad film\n\nbad\nbad film\nbad film\nbad film\nbad film", False),
         ("good film\nbad film\n\nbad plot", False),
         ("a good film\t1\na bad film\t0\n", False),
         ("good\t1\nbad\t0\nfine\t1\n", False),

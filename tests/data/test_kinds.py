@@ -20,6 +20,7 @@ SQUAD = '{"data": [{"title": "T", "paragraphs": [{"context": "c", "qas": [{"ques
         (".json", '[{"context_text": "x", "qas": [', "squad"),
         (".conll", "a b c", "conll"),
         (".txt", "EU NNP B-NP B-ORG\nis VB O O\n\nit PRP O O", "conll"),
+        (".txt", "EU NNP B-NP B-ORG\nis VB\n. . O O\n\nit PRP O O\n", "conll"),
         (".txt", "甲 乙\t丙\t0\n丁\t戊\t1", "tsv"),
         (".txt", "One sentence.\nAnother, with commas, more.\n", "text"),
         (".txt", "", "text"),

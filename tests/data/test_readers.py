@@ -234,6 +234,7 @@ def test_headers_that_are_guessed_are_said(tmp_path):
         ("a.json", b'{"data": [{"qas": [', r"a.json is not valid JSON"),
         ("a.jsonl", b'{"a": ' + b"[" * 99_999, r"a.jsonl holds JSON that is nested too deeply|not valid JSON"),
         ("a.conll", b"EU\tO\nis\nx\tO\n", r"a.conll, line 2 has 1 column, but the file has 2: 'is'"),
+        ("a.txt", b"EU N O\nis V O\n\nx N\ny N O\n", r"a.txt, line 4 has 2 columns, but the file has 3: 'x N'"),
         ("a.parquet", b"PAR1 no", r"a.parquet is not Parquet or damaged"),
         ("a.txt", b"text\nand\0bytes", r"a.txt, line 2: there are NUL bytes"),
         ("a.tsv", b"\x1f\x8b\x08\0", r"a.tsv is packed, but its name does not say so; let it end in \.gz"),
@@ -420,6 +421,16 @@ COUNTS = {
 @pytest.mark.parametrize("name", COUNTS)
 def test_real_files(shared, name):
     assert sum(1 for _ in read_records(shared / "data" / name)) == COUNTS[name]
+
+
+@pytest.mark.parametrize("line", [3, 20, 400])
+def test_a_real_file_of_columns_with_a_broken_line(shared, tmp_path, line):
+    with gzip.open(shared / "data/ner/conll2003/train.txt.gz", "rt", encoding="utf-8") as file:
+        lines = list(islice(file, 2_000))
+    lines[line - 1] = "said VBD\n"
+    (tmp_path / "train.txt").write_text("".join(lines))
+    with pytest.raises(UserError, match=f"train.txt, line {line} has 2 columns, but the file has 4: 'said VBD'"):
+        values(tmp_path / "train.txt")
 
 
 @pytest.mark.parametrize("name", [name for name in COUNTS if ".tsv" in name])

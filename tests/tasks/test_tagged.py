@@ -55,9 +55,72 @@ def test_joined_tokens_are_where_they_are_said_to_be(tokens, characters):
     assert [text[start:end] for start, end in spans] == tokens
 
 
-@pytest.mark.parametrize("value", [["B-X", "O"], ("B-X", "O"), np.array(["B-X", "O"]), '["B-X", "O"]', "B-X  O"])
+LISTS = [
+    ["B-X", "O"],
+    ("B-X", "O"),
+    np.array(["B-X", "O"]),
+    '["B-X", "O"]',
+    "B-X  O",
+    "['B-X', 'O']",
+    " ['B-X' 'O']\n",
+    "['B-X'\n 'O']",
+    "('B-X', 'O')",
+    "[np.str_('B-X'), np.str_('O')]",
+]
+
+
+@pytest.mark.parametrize("value", LISTS)
 def test_lists_of_tags(value):
     assert listed(Record({"t": value}, "a.csv, line 2"), "t") == ["B-X", "O"]
+
+
+@pytest.mark.parametrize("value", ["[3, 0, -1]", "[ 3  0 -1]", "[np.int64(3), np.int64(0), np.int64(-1)]"])
+def test_tags_that_are_numbers(value):
+    assert listed(Record({"t": value}, "a.csv, line 2"), "t") == ["3", "0", "-1"]
+
+
+@given(st.lists(TEXTS))
+def test_lists_as_python_and_numpy_write_them(tokens):
+    with np.printoptions(threshold=2**31):
+        written = [str(tokens), str(np.array(tokens, object))]
+    assert [listed(Record({"t": cell}, "here"), "t") for cell in written] == [tokens, tokens]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[ laughs ]",
+        "[laughs loudly]",
+        "[laughs, loudly] yes",
+        "[CLS] a [SEP]",
+        "[ yes , no ]",
+        '[ " yes " ]',
+        "( 1994 , 1995 )",
+        '("so", \'he said)',
+    ],
+)
+def test_words_with_brackets(text):
+    assert listed(Record({"t": text}, "here"), "t") == text.split()
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "['O',",
+        "['O', 'B-LOC'",
+        "['O', nan]",
+        "['O' ... 'O']",
+        "[B-LOC, O]",
+        "[B-LOC,O]",
+        "array(['B-LOC', 'O'], dtype=object)",
+        "[B-LOC O]",
+        "[B-LOC, O, B",
+        "('O', nan)",
+    ],
+)
+def test_a_list_that_is_broken_makes_no_tags(cell):
+    with pytest.raises(UserError, match=r"a.csv, line 2: 't' holds neither a list nor words .* write it as JSON"):
+        tags_of(Record({"t": cell}, "a.csv, line 2"), "t", len(cell.split()))
 
 
 def test_a_text_that_begins_with_a_bracket():

@@ -169,19 +169,21 @@ def names_of(layout: Layout) -> list[str]:
 def look_like_conll(lines: Sequence[str]) -> bool:
     """Whether lines are tokens with tags: as many columns in each, few different values in the last.
 
-    Without blank lines between sentences the tags must be of a scheme.
+    Without blank lines between sentences the tags must be of a scheme; with both, some lines may be broken: `sentences`
+    names them.
     """
     filled = [line for line in lines if line.strip() and not line.startswith(("# ", _START_OF_DOCUMENT))]
     if not filled:
         return False
     layout = find_layout(lines)
-    rows = [layout.cells(line) for line in filled]
-    if layout.tags is None or any(len(cells) != layout.n_columns for cells in rows):
+    rows = [cells for line in filled if len(cells := layout.cells(line)) == layout.n_columns]
+    if layout.tags is None or any(" " in cells[layout.tokens].strip() for cells in rows):
         return False
-    if any(" " in cells[layout.tokens].strip() for cells in rows):
-        return False
+    tags = [cells[layout.tags] for cells in rows]
+    breaks = sum(1 for line, after in pairwise(lines) if not line.strip() and after.strip())
+    if len(rows) < len(filled):
+        # Prose may have lines that end in E-mail or I-95, but not most, and none of them in O.
+        return breaks > 0 and "O" in tags and 2 * sum(bool(TAG.fullmatch(tag)) for tag in tags) > len(filled)
     if layout.tags_are_schemed:
         return len(rows) > 1
-    n_different = len({cells[layout.tags] for cells in rows})
-    breaks = sum(1 for line, after in pairwise(lines) if not line.strip() and after.strip())
-    return breaks > 0 and breaks * 2 < len(rows) and n_different * 3 <= len(rows) and len(rows) >= 6
+    return breaks > 0 and breaks * 2 < len(rows) and len(set(tags)) * 3 <= len(rows) and len(rows) >= 6

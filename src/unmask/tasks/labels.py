@@ -16,8 +16,9 @@ WHOLE = ""
 """The separator of texts that are one label each."""
 _ANY = "".join(SEPARATORS)
 _LIST = re.compile(r"\[.*\]|\(.*\)|\{.*\}", re.DOTALL)
-_BETWEEN = re.compile(r"""(?<=['"])\s+(?=['"])""")
-"""NumPy writes no commas, and Python would read 'a' 'b' as one text."""
+_PART = re.compile(r"""('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|[-+.\w]++)(\s+(?=['"\w.+-]))?""", re.DOTALL)
+"""A part of a list, and the blanks up to the next if no comma is between: NumPy writes none, and Python would read
+'a' 'b' as one text."""
 _CLEARLY = 2
 
 
@@ -28,14 +29,19 @@ def said_in(value: Any) -> list[str] | str:
     (['a', 'b'], 'a|b', '[draft], news')
     """
     if isinstance(value, str):
-        listed = _read_list(value.strip())
+        listed = read_list(value.strip())
         value = value if listed is None else listed
     if isinstance(value, list | tuple):
         return _distinct(str(part) for part in value if not is_missing(part))
     return "" if is_missing(value) else str(value).strip()
 
 
-def _read_list(text: str) -> list[Any] | None:
+def read_list(text: str) -> list[Any] | None:
+    """The parts of a list as JSON, Python or NumPy writes it, without blanks around it; None if it is no list.
+
+    >>> read_list('["a", "b"]'), read_list("['a', 'b']"), read_list("['a' 'b']"), read_list("[a, b]")
+    (['a', 'b'], ['a', 'b'], ['a', 'b'], None)
+    """
     if not _LIST.fullmatch(text):
         return [] if text == "set()" else None
     try:
@@ -48,13 +54,21 @@ def _read_list(text: str) -> list[Any] | None:
 def _read_python(text: str) -> list[Any] | None:
     """The parts of a list, tuple or set of texts and numbers, in their order; nothing is run."""
     try:
-        tree = ast.parse(_BETWEEN.sub(", ", text), mode="eval").body
+        commas = _PART.sub(lambda part: part[1] + ", " if part[2] else part[1], text)
+        tree = ast.parse(commas, mode="eval").body
         if not isinstance(tree, ast.List | ast.Tuple | ast.Set):
             return None
-        parts = [ast.literal_eval(part) for part in tree.elts]
+        parts = [ast.literal_eval(_bare(part)) for part in tree.elts]
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
     return parts if all(isinstance(part, str | int | float) for part in parts) else None
+
+
+def _bare(part: ast.expr) -> ast.expr:
+    """What a value of NumPy 2 holds, which writes its type around it: `np.str_('O')`, `np.int64(3)`."""
+    if isinstance(part, ast.Call) and len(part.args) == 1 and not part.keywords:
+        return part.args[0] if ast.unparse(part.func).startswith("np.") else part
+    return part
 
 
 def parted(said: list[str] | str, separator: str | None) -> list[str]:

@@ -6,7 +6,6 @@ import sys
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -17,6 +16,7 @@ import numpy as np
 from unmask.data.readers import Record
 from unmask.errors import UserError
 from unmask.tasks import schemes
+from unmask.tasks.labels import read_list
 from unmask.tasks.metrics.entities import Entity
 from unmask.tasks.spans import Span
 from unmask.tasks.texts import text_of
@@ -25,6 +25,12 @@ from unmask.text.sentences import HAN
 # Languages whose words stand without spaces: Chinese characters, their marks, kana, full-width forms.
 _DENSE = rf"{HAN}\u3000-\u30ff\uff00-\uffef"
 _TOUCHES = re.compile(f"[{_DENSE}]")
+_LIST = re.compile(r"""\[(?!\s+['"]\s).*\]|\(['"].*\)""", re.DOTALL)
+"""What may be a list; `( 1994 , 1995 )` and `[ " yes " ]` are rather words."""
+_BROKEN_LIST = re.compile(r"""(?:array\()?\[['"].*|array\(\[.*|\[(?!\s)[^\[\],]*+,[^\[\]]*+\]""", re.DOTALL)
+"""A list that was cut, or written by something else, rather than words: `['O',` and `[B-LOC, O]`."""
+_BROKEN_TAG = re.compile(r"""\[[^\]]+|[({]['"].*""")
+"""The begin of a list; a bracket alone may be the tag of a bracket."""
 
 
 @dataclass(frozen=True)
@@ -82,18 +88,32 @@ def join(tokens: Sequence[str], *, characters: bool) -> tuple[str, list[Span]]:
 
 
 def listed(record: Record, column: str) -> list[str]:
-    """The tokens or tags in a column of a record: a list, a list as JSON, or a text parted by white space."""
+    """The tokens or tags in a column of a record: a list, one as JSON, Python or NumPy writes it, or words."""
     value = record.values.get(column)
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        with suppress(ValueError):  # "[ 1 ] a note" is a text that begins with a bracket
-            value = json.loads(value)
     if isinstance(value, str):
-        value = value.split()
+        value = _listed_in(value.strip(), record.place, column)
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, list | tuple) or not all(isinstance(one, str | int) for one in value):
         raise UserError(f"{record.place}: {column!r} must hold a list of texts, but {_shown(value)} came.")
     return [str(one) for one in value]
+
+
+def _listed_in(text: str, place: str, column: str) -> list[Any]:
+    """The parts of a list in a cell, or its words: "[ 1 ] a note" is a text that begins with a bracket."""
+    found = read_list(text) if _LIST.fullmatch(text) else None
+    if found is not None:
+        return found
+    if _BROKEN_LIST.fullmatch(text):
+        raise _no_list(text, place, column)
+    return text.split()
+
+
+def _no_list(value: Any, place: str, column: str) -> UserError:
+    return UserError(
+        f"{place}: {column!r} holds neither a list nor words between spaces: {_shown(value)}; "
+        'write it as JSON, such as ["B-LOC", "O"].'
+    )
 
 
 def _shown(value: Any) -> str:
@@ -112,6 +132,8 @@ def from_tokens(record: Record, columns: Mapping[str, str], *, characters: bool)
 def tags_of(record: Record, column: str, n_words: int) -> list[str]:
     """The tags of a record's words."""
     tags = listed(record, column)
+    if tags and _BROKEN_TAG.fullmatch(tags[0]):
+        raise _no_list(record.values[column], record.place, column)
     if len(tags) != n_words:
         raise UserError(f"{record.place}: {n_words} words came with {len(tags)} tags; each needs one.")
     if empty := [number for number, tag in enumerate(tags, 1) if not tag.strip()]:
