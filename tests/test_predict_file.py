@@ -182,6 +182,100 @@ def test_an_interruption_is_heard_wherever_it_comes(tuned, tmp_path, monkeypatch
     assert [row["text"] for row in rows_of(tmp_path / "out.csv")] == [row["text"] for row in rows_of(source)]
 
 
+def sizes_of_parts(predictor, monkeypatch):
+    """How many records each part has that is answered from now on."""
+    real, sizes = predictor.predict, []
+
+    def predict(records, *arguments, **options):
+        sizes.append(len(records))
+        return real(records, *arguments, **options)
+
+    monkeypatch.setattr(predictor, "predict", predict)
+    return sizes
+
+
+@pytest.mark.parametrize(
+    ("lengths", "sizes"),
+    [
+        ([4] * 8, [8]),  # short ones: as many as there may be
+        ([4] * 17, [8, 8, 1]),
+        ([40] * 6, [2, 2, 2]),
+        ([50, 50, 51, 50, 4], [2, 1, 2]),
+        ([4, 101, 0, 4], [1, 1, 2]),  # longer than a part may be
+        ([300, 300], [1, 1]),
+    ],
+)
+def test_parts_end_by_their_characters_too(tuned, tmp_path, monkeypatch, lengths, sizes):
+    monkeypatch.setattr(predict_file, "_CHARACTERS_AT_ONCE", 100)
+    texts = [("joy " * n)[:n] for n in lengths]
+    source = small_tasks.write_rows(tmp_path / "in.jsonl", [{"text": text, "other": "x" * 90} for text in texts])
+    predictor = tuned.predictor("classify")
+    found = sizes_of_parts(predictor, monkeypatch)
+    assert run(predictor, str(source), tmp_path / "out.jsonl") == len(lengths)
+    assert found == sizes
+    assert [row["text"] for row in rows_of(tmp_path / "out.jsonl")] == texts
+
+
+CHOICES = ["joy " * 5, "dull " * 4, "poor " * 4]
+
+
+@pytest.mark.parametrize(
+    ("task", "row", "said"),
+    [
+        ("tag", {"tokens": ["film"] * 15}, {}),
+        ("read", {"question": "which colour is it ?", "context": "the film was red " * 2 + "blue"}, {}),
+        ("choose", {"context": "", "choices": CHOICES}, {}),
+        ("choose", {"context": "", "choices": [{"label": "ABC"[n], "text": CHOICES[n]} for n in range(3)]}, {}),
+        ("choose", {"context": "", "a": CHOICES[0], "b": CHOICES[1], "c": CHOICES[2]}, {"choices": "a,b,c"}),
+    ],
+)
+def test_words_and_choices_count_as_texts_do(tuned, tmp_path, monkeypatch, task, row, said):
+    """About 60 characters in each record, in whatever form."""
+    monkeypatch.setattr(predict_file, "_CHARACTERS_AT_ONCE", 130)
+    source = small_tasks.write_rows(tmp_path / "in.jsonl", [row] * 6)
+    predictor = tuned.predictor(task)
+    found = sizes_of_parts(predictor, monkeypatch)
+    run(predictor, str(source), tmp_path / "out.jsonl", said=said)
+    assert found == [2, 2, 2]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "jsonl.gz"])
+def test_an_interruption_between_parts_of_long_texts_loses_nothing(tuned, tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(predict_file, "_CHARACTERS_AT_ONCE", 150)
+    rows = small_tasks.rows("classify", 24, seed=1)
+    rows = [row | {"text": " ".join([row["text"]] * (1 + 3 * (n % 5 == 0)))} for n, row in enumerate(rows)]
+    source = str(small_tasks.write_rows(tmp_path / "in.csv", rows))
+    predictor = tuned.predictor("classify")
+    with monkeypatch.context() as patch:
+        sizes = sizes_of_parts(predictor, patch)
+        run(predictor, source, tmp_path / f"whole.{ending}")
+    assert len(set(sizes)) > 1
+    assert max(sizes) < 8
+    for stop in range(1, len(sizes)):
+        with monkeypatch.context() as patch:
+            interrupt_in_part(predictor, stop, patch)
+            with pytest.raises(Interrupted, match=f"Stopped after {sum(sizes[:stop])} rows, which are saved"):
+                run(predictor, source, tmp_path / f"out.{ending}")
+        with monkeypatch.context() as patch:
+            rest = sizes_of_parts(predictor, patch)
+            assert run(predictor, source, tmp_path / f"out.{ending}") == 24
+        assert rest == sizes[stop:]
+        assert (tmp_path / f"out.{ending}").read_bytes() == (tmp_path / f"whole.{ending}").read_bytes()
+
+
+def interrupt_in_part(predictor, number, monkeypatch):
+    """Presses Ctrl-C while this part is answered."""
+    real, calls = predictor.predict, []
+
+    def predict(*arguments, **options):
+        calls.append(1)
+        if len(calls) == number:
+            signal.raise_signal(signal.SIGINT)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(predictor, "predict", predict)
+
+
 def test_columns_of_training_are_taken_and_others_may_be_said(tuned, tmp_path):
     predictor = tuned.predictor("classify")
     path = tmp_path / "in.csv"
