@@ -5,6 +5,7 @@ import json
 import pytest
 
 from command_line import is_one_sentence, run
+from unmask.cli.predict import _shown
 
 pytestmark = pytest.mark.backend
 
@@ -94,3 +95,8 @@ def test_mistakes(tuned, tmp_path, unmask):
         ([tuned.base, "a"], "was trained for no task, nothing to predict; fine-tune a model for it first."),
     ):
         assert is_one_sentence(unmask(*arguments), message)
+
+
+def test_nothing_found_is_shown_as_such():
+    assert _shown([]) == "(none)"
+    assert _shown(["good", "long"]) == "good long"

@@ -77,6 +77,8 @@ def test_no_source_and_no_list():
         find_sources([])
     with pytest.raises(UserError, match="must be a list"):
         find_sources("a.txt")
+    with pytest.raises(UserError, match="The name of a file is empty; is it a variable of the shell that is not set"):
+        find_sources([""])
 
 
 def test_a_missing_package():

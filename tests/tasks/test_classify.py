@@ -126,14 +126,16 @@ def test_every_window_has_the_label_of_its_text():
     assert all(not unit.targets for unit in task.units([TextExample("of", None, None, "")], tokenizer, Window(8)))
 
 
-def test_the_temperature_fits_the_held_out_labels():
+def test_the_temperature_fits_the_held_out_labels(caplog):
     """Logits that are ten times too sure of answers that are right four times in five."""
     generator = np.random.default_rng(0)
     gold_N = generator.integers(0, 2, 400)
     right_N = np.where(generator.random(400) < 0.8, gold_N, 1 - gold_N)
     logits_NC = np.where(right_N[:, None] == [0, 1], 10.0, -10.0)
     task = Classify(("a", "b"))
-    task.tune([TextExample("", None, int(g), "") for g in gold_N], units_of(range(400)), list(logits_NC))
+    with caplog.at_level("INFO", logger="unmask"):
+        task.tune([TextExample("", None, int(g), "") for g in gold_N], units_of(range(400)), list(logits_NC))
+    assert "Probabilities are made less sure, to fit the held-out labels (temperature" in caplog.text
     assert task.settings["temperature"] == pytest.approx(20 / np.log(4), rel=0.2)
 
 
