@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from unmask.errors import UserError
 
@@ -65,27 +65,30 @@ def only_run_in(folder: Path) -> Iterator[None]:
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file; --out must name a folder.")
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise UserError(f"Another run is at work in {folder}; wait for it, or choose another --out.") from None
-    try:
+    with _held(
+        FileLock(folder / ".lock"), f"Another run is at work in {folder}; wait for it, or choose another --out."
+    ):
         yield
-    finally:
-        lock.release()
 
 
 @contextmanager
 def only_writer_of(path: Path) -> Iterator[None]:
     """Holds the place of a file that is being written: a second writer is refused. A killed one holds it no longer."""
     lock = FileLock(path.with_name(f".{path.name}.lock"))
+    with _held(lock, f"Another run is writing {path}; wait for it, or choose another name."):
+        try:
+            yield
+        finally:
+            Path(lock.lock_file).unlink(missing_ok=True)
+
+
+@contextmanager
+def _held(lock: BaseFileLock, refusal: str) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise UserError(f"Another run is writing {path}; wait for it, or choose another name.") from None
+        raise UserError(refusal) from None
     try:
         yield
     finally:
-        Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()

@@ -143,41 +143,23 @@ def _tell_of_cut(
 
 
 def _tell_of_squeezed(examples: Listed[TextExample], squeezed: list[int], most: int, window: Window) -> None:
-    window.tell(
-        Remark(
-            kind="squeezed",
-            n=len(squeezed),
-            of=len(examples),
-            what=f"first texts of pairs are longer than {most} tokens and were cut",
-            which=f"the first: {examples[squeezed[0]].place}" if squeezed else "",
-            advice="windows move over the second text only",
-        )
-    )
+    what = f"first texts of pairs are longer than {most} tokens and were cut"
+    advice = "windows move over the second text only"
+    _tell_of_some("squeezed", [examples[i] for i in squeezed], len(examples), what, advice, window)
 
 
 def _tell_of_empty(examples: Listed[TextExample], window: Window) -> None:
     empty = [example for example in examples if _is_empty(example)]
-    window.tell(
-        Remark(
-            kind="empty",
-            n=len(empty),
-            of=len(examples),
-            what="texts are empty",
-            which=f"the first: {empty[0].place}" if empty else "",
-            advice="what the model says of them means nothing",
-        )
-    )
+    advice = "what the model says of them means nothing"
+    _tell_of_some("empty", empty, len(examples), "texts are empty", advice, window)
 
 
 def _tell_of_half(examples: Listed[TextExample], window: Window) -> None:
     half = [e for e in examples if e.pair is not None and not _is_empty(e) and not (e.text.strip() and e.pair.strip())]
-    window.tell(
-        Remark(
-            kind="half",
-            n=len(half),
-            of=len(examples),
-            what="pairs have one text only",
-            which=f"the first: {half[0].place}" if half else "",
-            advice="the other is read as an empty one",
-        )
-    )
+    advice = "the other is read as an empty one"
+    _tell_of_some("half", half, len(examples), "pairs have one text only", advice, window)
+
+
+def _tell_of_some(kind: str, some: list[TextExample], of: int, what: str, advice: str, window: Window) -> None:
+    which = f"the first: {some[0].place}" if some else ""
+    window.tell(Remark(kind=kind, n=len(some), of=of, what=what, which=which, advice=advice))
