@@ -1,15 +1,13 @@
 """Which column plays which role in a task: as it was said, or guessed from names and contents, and then said aloud."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from unmask.data import contents
 from unmask.data import names as known
-from unmask.data.header import is_number
 from unmask.data.readers import Record
 from unmask.errors import UserError
-from unmask.text.words import has_han
 
 ROLES: dict[str, tuple[str, ...]] = {
     "classify": ("text", "pair", "label"),
@@ -19,13 +17,9 @@ ROLES: dict[str, tuple[str, ...]] = {
     "choose": ("context", "question", "choices", "label"),
 }
 """The roles that columns have in each task."""
-_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
-_DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
 NO_COLUMN = ""
 """What is said for a role that no column is to play; people say "none"."""
 _NONE = (NO_COLUMN, "none")
-_MOST_GRADES = 10
-"""Stars and marks go up to this, and in a small file they hardly recur."""
 
 
 def choose_columns(
@@ -85,7 +79,7 @@ class _Roles:
         self.bytes = {name for name, values in self.values.items() if any(isinstance(value, bytes) for value in values)}
         """Columns that hold no text, such as images, or text in another encoding."""
         self.empty = {
-            name for name, values in self.values.items() if name.isdecimal() and values and not _given(values)
+            name for name, values in self.values.items() if name.isdecimal() and values and not contents.filled(values)
         }
         """Columns without a name and without content, which spreadsheets leave behind."""
         self.plain = {known.plain(name): name for name in reversed(self.names)}
@@ -181,10 +175,10 @@ class _Roles:
             return
         begin, values = f"No column holds {what}s for the {role}: {name!r} looks like the one, but", self.values[name]
         for value, place in zip(values, self.places, strict=True):
-            if _given([value]) and not test([value]):
-                remedy = _without_comma(str(value)) or f"mend it, or say another column with --{role}"
+            if contents.filled([value]) and not test([value]):
+                remedy = contents.without_comma(str(value)) or f"mend it, or say another column with --{role}"
                 raise UserError(f"{begin} {str(value)[:60]!r} ({place}) is no {what}; {remedy}.")
-        if n_empty := len(values) - len(_given(values)):
+        if n_empty := len(values) - len(contents.filled(values)):
             raise UserError(f"{begin} {n_empty} of its first {len(values)} are empty; leave those out.")
 
     def refuse_bytes(self) -> None:
@@ -205,7 +199,8 @@ def _of_texts(roles: _Roles) -> None:
     """Text, pair and label."""
     if roles.labelled:
         numbers = roles.task == "regress"
-        roles.guess("label", roles.by_name(known.LABEL, _are_mostly_numbers if numbers else _are_labels))
+        fit = contents.are_mostly_numbers if numbers else contents.are_labels
+        roles.guess("label", roles.by_name(known.LABEL, fit))
     if "text" not in roles.found and "pair" not in roles.found:
         _guess_pair(roles)
         _guess_text_by_name(roles)
@@ -218,7 +213,7 @@ def _of_texts(roles: _Roles) -> None:
         roles.guess("label", _label_by_ending(roles) or _label_by_content(roles))
         if roles.task == "regress":
             ended = (known.plain(name) for name in roles.by_ending(known.VALUE_ENDINGS))
-            roles.must_fit("label", (*known.LABEL, *ended), _are_numbers, "number")
+            roles.must_fit("label", (*known.LABEL, *ended), contents.are_numbers, "number")
         roles.must("label")
 
 
@@ -239,16 +234,16 @@ def _second_of(roles: _Roles, text: str) -> str | None:
 
 def _guess_text_by_name(roles: _Roles) -> None:
     """A name that is known comes before one that ends in a known word, and a title after both."""
-    if roles.guess("text", roles.by_name(known.FULL_TEXT, _are_words)):
+    if roles.guess("text", roles.by_name(known.FULL_TEXT, contents.are_words)):
         return
-    ended = roles.by_ending(known.TEXT_ENDINGS, _are_texts)
+    ended = roles.by_ending(known.TEXT_ENDINGS, contents.are_texts)
     if len(ended) > 1:
         return  # `question_text` and `answer_text`: neither is more likely
-    roles.guess("text", ended[0] if ended else roles.by_name(known.TITLES, _are_words))
+    roles.guess("text", ended[0] if ended else roles.by_name(known.TITLES, contents.are_words))
 
 
 def _guess_text_by_content(roles: _Roles) -> None:
-    texts = [name for name in roles.free() if _are_texts(roles.values[name])]
+    texts = [name for name in roles.free() if contents.are_texts(roles.values[name])]
     if not texts and len(roles.free()) == 1:
         texts = roles.free()
     if len(texts) == 1:
@@ -261,8 +256,8 @@ def _guess_text_by_content(roles: _Roles) -> None:
 def _label_by_ending(roles: _Roles) -> str | None:
     """The first column whose name ends as those of labels do: what is judged as a whole stands before its parts."""
     if roles.task == "regress":
-        return next(iter(roles.by_ending(known.VALUE_ENDINGS, _are_mostly_numbers)), None)
-    return next(iter(roles.by_ending(known.LABEL_ENDINGS, _may_be_classes)), None)
+        return next(iter(roles.by_ending(known.VALUE_ENDINGS, contents.are_mostly_numbers)), None)
+    return next(iter(roles.by_ending(known.LABEL_ENDINGS, contents.may_be_classes)), None)
 
 
 def _label_by_content(roles: _Roles) -> str | None:
@@ -272,13 +267,13 @@ def _label_by_content(roles: _Roles) -> str | None:
     """
     numbers = roles.task == "regress"
     columns = {name: roles.values[name] for name in roles.free() if name not in roles.bytes}
-    fit = _are_uncounted_numbers if numbers else _are_classes
+    fit = contents.are_uncounted_numbers if numbers else contents.are_classes
     fitting = [name for name, values in columns.items() if fit(values)]
     likely = [name for name in fitting if not known.is_measure(name)]
     endings = known.VALUE_ENDINGS if numbers else known.LABEL_ENDINGS
     if not likely and not roles.by_name(known.LABEL) and not roles.by_ending(endings):
         likely = fitting
-    likelier = [name for name in likely if (_any_fraction if numbers else _are_numbers)(columns[name])]
+    likelier = [name for name in likely if (contents.any_fraction if numbers else contents.are_numbers)(columns[name])]
     alone = list(columns) if len(columns) == 1 and not numbers else []
     return next(reversed(likelier or likely or alone), None)
 
@@ -287,26 +282,26 @@ def _of_tags(roles: _Roles) -> None:
     """Tokens and tags, or a text and spans."""
     spans_said = "spans" in roles.found or ("text" in roles.found and "tags" not in roles.found)
     if not spans_said and roles.open("tokens") and "text" not in roles.found:
-        roles.guess("tokens", roles.by_name(known.TOKENS, _are_lists))
+        roles.guess("tokens", roles.by_name(known.TOKENS, contents.are_lists))
     if "tokens" not in roles.found:
-        roles.guess("text", roles.by_name(known.TEXT, _are_words) or _only_text(roles))
+        roles.guess("text", roles.by_name(known.TEXT, contents.are_words) or _only_text(roles))
         if "text" not in roles.found:
             roles.must("tokens" if "tags" in roles.found else "text")
     if not roles.labelled or "tags" in roles.found or "spans" in roles.found:
         return
-    if "text" in roles.found and roles.guess("spans", roles.by_name(known.SPANS, _are_spans)):
+    if "text" in roles.found and roles.guess("spans", roles.by_name(known.SPANS, contents.are_spans)):
         return
-    if roles.guess("tags", roles.by_name(known.TAGS, _are_lists)):
+    if roles.guess("tags", roles.by_name(known.TAGS, contents.are_lists)):
         return
     if "tokens" in roles.found:
-        roles.must_fit("tags", known.TAGS, _are_lists, "list")
+        roles.must_fit("tags", known.TAGS, contents.are_lists, "list")
         roles.must("tags")
-    roles.must_fit("spans", known.SPANS, _are_spans, "list")
+    roles.must_fit("spans", known.SPANS, contents.are_spans, "list")
     roles.must("spans")
 
 
 def _only_text(roles: _Roles) -> str | None:
-    texts = [name for name in roles.free() if _are_texts(roles.values[name])]
+    texts = [name for name in roles.free() if contents.are_texts(roles.values[name])]
     return texts[0] if len(texts) == 1 else None
 
 
@@ -325,7 +320,7 @@ def _of_questions(roles: _Roles) -> None:
 
 def _of_choices(roles: _Roles) -> None:
     """Choices in a list or in a column each, the right one, and what they go on from."""
-    roles.guess("choices", _several(roles) or roles.by_name(known.CHOICES, _are_lists))
+    roles.guess("choices", _several(roles) or roles.by_name(known.CHOICES, contents.are_lists))
     roles.must("choices")
     if roles.labelled:
         roles.guess("label", roles.by_name(known.RIGHT))
@@ -341,104 +336,7 @@ def _several(roles: _Roles) -> str | None:
     """`ending0` to `ending3`: choices in a column each."""
     stems: dict[str, list[str]] = {}
     for name in roles.free():
-        if (found := known.SEVERAL_CHOICES.fullmatch(known.plain(name))) and not _any_list(roles.values[name]):
+        if (found := known.SEVERAL_CHOICES.fullmatch(known.plain(name))) and not contents.any_list(roles.values[name]):
             stems.setdefault(found[1], []).append(name)
     columns = max(stems.values(), key=len, default=[])
     return ",".join(sorted(columns, key=known.plain)) if len(columns) > 1 else None
-
-
-def _given(values: Sequence[Any]) -> list[Any]:
-    return [value for value in values if value is not None and value != ""]
-
-
-def _are_words(values: list[Any]) -> bool:
-    """Whether they can be read: a list or a number is no text."""
-    given = _given(values)
-    return all(isinstance(value, str) for value in given) and not (given and all(is_number(value) for value in given))
-
-
-def _are_texts(values: list[Any]) -> bool:
-    """Whether most are several words or several Chinese characters, not missing, and most are different."""
-    given = _given(values)
-    if not given or not _are_words(given):
-        return False
-    long = sum(len(value.split()) > 1 or (len(value) > 3 and has_han(value)) for value in given)
-    return 2 * long > len(values) and 3 * len(set(given)) > len(given)
-
-
-def _without_comma(value: str) -> str | None:
-    """How a number with a comma is to be written; None if it is no such number."""
-    if _THOUSANDS.fullmatch(value):
-        return f"write {value.replace(',', '')} if the comma parts thousands, {value.replace(',', '.', 1)} if decimals"
-    return "write a point for its comma" if _DECIMAL_COMMA.fullmatch(value) else None
-
-
-def _are_numbers(values: list[Any]) -> bool:
-    given = _given(values)
-    if any(isinstance(value, bool) or not isinstance(value, str | int | float) for value in given):
-        return False
-    return bool(given) and all(is_number(str(value)) and "%" not in str(value) for value in given)
-
-
-def _are_mostly_numbers(values: list[Any]) -> bool:
-    """So that a column of scores is found although some are missing or broken, which is said later with their lines."""
-    numbers = [value for value in _given(values) if _are_numbers([value])]
-    return 2 * len(numbers) > len(values)
-
-
-def _are_uncounted_numbers(values: list[Any]) -> bool:
-    """Whether they are numbers, and do not count the rows."""
-    if not _are_numbers(values):
-        return False
-    numbers = [float(value) for value in _given(values)]
-    return len(numbers) < 3 or _any_fraction(values) or any(a >= b for a, b in pairwise(numbers))
-
-
-def _any_fraction(values: list[Any]) -> bool:
-    return any(float(value) % 1 for value in _given(values))
-
-
-def _are_labels(values: list[Any]) -> bool:
-    """Whether they may be labels as far as one can tell: all but long texts."""
-    return all(len(value) < 200 for value in values if isinstance(value, str))
-
-
-def _may_be_classes(values: list[Any]) -> bool:
-    """Whether most are given, and they are neither texts nor measured: fractions or many numbers that hardly recur."""
-    given = _given(values)
-    if 2 * len(given) <= len(values) or _are_texts(values) or not _are_labels(values):
-        return False
-    n_different = len({str(value) for value in given})
-    if 3 * n_different <= len(given) or not _are_numbers(given):
-        return True
-    return n_different <= _MOST_GRADES and not _any_fraction(given)
-
-
-def _are_classes(values: list[Any]) -> bool:
-    """Whether there are few different ones, more than one, and none is missing."""
-    given = [str(value) for value in _given(values)]
-    return len(given) == len(values) and 1 < len(set(given)) <= max(2, len(given) / 3)
-
-
-def _are_lists(values: list[Any]) -> bool:
-    """Lists, objects with lists in them, or texts that hold lists (JSON, or words between spaces)."""
-    given = _given(values)
-    return bool(given) and all(
-        isinstance(value, list | tuple | dict) or (isinstance(value, str) and (value.startswith("[") or " " in value))
-        for value in given
-    )
-
-
-def _any_list(values: list[Any]) -> bool:
-    """Whether any is surely a list: a choice in a column of its own is a text, of several words mostly."""
-    return any(isinstance(value, list | tuple | dict) or str(value).startswith("[") for value in _given(values))
-
-
-def _are_spans(values: list[Any]) -> bool:
-    """Lists of objects or of lists."""
-    given = _given(values)
-    if given and all(isinstance(value, str) for value in given):
-        return all(value.startswith("[") for value in given)
-    if not given or not all(isinstance(value, list | tuple) for value in given):
-        return False
-    return all(isinstance(span, list | tuple | dict) for value in given for span in value)
