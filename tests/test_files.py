@@ -5,7 +5,10 @@ import signal
 import subprocess
 import sys
 
-from unmask.files import write_json
+import pytest
+
+from unmask.errors import UserError
+from unmask.files import only_run_in, write_json
 
 KILLED_WHILE_WRITING = """
 import os, pathlib, signal, sys
@@ -25,3 +28,22 @@ def test_the_next_write_sweeps_what_a_killed_one_left(tmp_path):
     write_json(path, {"new": True})
     assert json.loads(path.read_text()) == {"new": True}
     assert [left.name for left in tmp_path.iterdir()] == ["note.json"]
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_refused_run_leaves_no_new_folder_unless_it_wrote_something(tmp_path, written):
+    def refused():
+        with only_run_in(tmp_path / "out"):
+            if written:
+                (tmp_path / "out" / "log.jsonl").touch()
+            raise UserError("no such column")
+
+    with pytest.raises(UserError, match="no such column"):
+        refused()
+    assert (tmp_path / "out").exists() == written
+
+
+def test_a_refused_run_leaves_an_empty_folder_that_was_there(tmp_path):
+    with pytest.raises(UserError), only_run_in(tmp_path):
+        raise UserError("no such column")
+    assert tmp_path.is_dir()

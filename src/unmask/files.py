@@ -61,14 +61,22 @@ def file_hash(path: Path) -> str:
 
 @contextmanager
 def only_run_in(folder: Path) -> Iterator[None]:
-    """Makes the folder and holds it: a second run in it is refused. A killed run holds it no longer."""
+    """Makes the folder and holds it: a second run in it is refused. A killed run holds it no longer.
+
+    A run that is refused before it has written anything leaves no new folder behind.
+    """
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file; --out must name a folder.")
+    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
-    with _held(
-        FileLock(folder / ".lock"), f"Another run is at work in {folder}; wait for it, or choose another --out."
-    ):
-        yield
+    lock = FileLock(folder / ".lock")
+    with _held(lock, f"Another run is at work in {folder}; wait for it, or choose another --out."):
+        try:
+            yield
+        finally:
+            if is_new and [path.name for path in folder.iterdir()] == [".lock"]:
+                Path(lock.lock_file).unlink()
+                folder.rmdir()
 
 
 @contextmanager

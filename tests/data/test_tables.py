@@ -34,6 +34,13 @@ def test_what_was_written_without_quotes_is_read_again(table):
     assert cells(text, quotes=False) == table
 
 
+@pytest.mark.parametrize("quotes", [True, None])
+def test_a_mark_that_nothing_closes_is_told_with_its_line(quotes):
+    table = 'text,label\nfine,1\n"never closed,0\n' + "more,than,two,1\n" * 50
+    with pytest.raises(csv.Error, match=r"unexpected end of data, in the row that begins in line 3$"):
+        rows(table, ",", quotes=quotes)
+
+
 def test_lines_of_rows_that_go_over_several():
     assert rows('a,b\n\n"x\n\ny",1\nz,2\n', ",") == [(["a", "b"], 1), (["x\n\ny", "1"], 3), (["z", "2"], 6)]
 

@@ -83,19 +83,23 @@ def rows_of(
                 cells = cut.split(separator)
                 n_columns = n_columns or len(cells)
                 yield Row(cells, line)
-    for row in _parsed(lines, separator, quotes=bool(quotes)):
-        yield Row(row.cells, row.line + line)
+    yield from _parsed(lines, separator, quotes=bool(quotes), before=line)
 
 
-def _parsed(lines: Iterable[str], separator: str, *, quotes: bool) -> Iterator[Row]:
+def _parsed(lines: Iterable[str], separator: str, *, quotes: bool, before: int = 0) -> Iterator[Row]:
+    """Rows of the lines that come after so many others."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     reader = csv.reader(lines, delimiter=separator, quoting=quoting, strict=quotes)
-    before = 0
-    for cells in reader:
-        if cells:
-            yield Row(cells, before + 1)
-        before = reader.line_num
+    line = before + 1
+    try:
+        for cells in reader:
+            if cells:
+                yield Row(cells, line)
+            line = before + reader.line_num + 1
+    except csv.Error as error:
+        # A quotation mark that nothing closes is noticed at the end of the file, far from where it stands.
+        raise csv.Error(f"{error}, in the row that begins in line {line}") from None
 
 
 def _are_quoted(window: list[str], separator: str, n_columns: int, *, whole: bool) -> bool:
