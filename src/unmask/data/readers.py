@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from unmask.data.squad import questions
 from unmask.data.tables import Row, columns_counted, csv_told, rows_of, separator_of
 from unmask.data.tfds import tfds_rows
 from unmask.data.where import STDIN, Source, ending_of, find_sources
+from unmask.data.word_rows import numbers_of_sentences, sentences_of
 from unmask.errors import UserError
 
 SAMPLE = 500
@@ -353,7 +354,12 @@ def _open_table(begun: _Begun, reading: Reading, say: Say) -> tuple[list[str] | 
         named = ", ".join(filter(None, first[0].cells))
         say(f"{name}: its first line is read as a header: {named} (otherwise: --no-header).")
     names = _checked_names(first[0].cells, name) if header else [str(number) for number in range(1, width + 1)]
-    return names, _records_of(chain(first[header:], rows), names, name)
+    records = _records_of(chain(first[header:], rows), names, name)
+    numbers = numbers_of_sentences(names, list(_records_of(first[header:], names, name)))
+    if numbers is None:
+        return names, records
+    say(f"{name} has a word a row; rows are joined to sentences by {numbers!r}.")
+    return names, starmap(Record, sentences_of(records, numbers))
 
 
 def _records_of(rows: Iterable[Row], names: Sequence[str], file: str) -> Iterator[Record]:
