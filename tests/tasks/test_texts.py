@@ -116,7 +116,7 @@ def test_no_examples():
 def test_examples_without_text_are_left_out_and_told(caplog):
     kept = without_empty([example("a"), TextExample(" \n", "", 0, "x.csv, line 3"), example("", "b")])
     assert [(one.text, one.pair) for one in kept] == [("a", None), ("", "b")]
-    assert "1 examples have no text and are left out; the first is x.csv, line 3." in caplog.text
+    assert "1 of 3 examples have no text and are left out; the first is x.csv, line 3." in caplog.text
 
 
 def test_empty_texts_are_answered_and_told(caplog):

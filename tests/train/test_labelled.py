@@ -81,7 +81,7 @@ def test_examples_without_text_are_left_out_of_training(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         found = read(train=train, dev=train)
     assert (len(found.train), len(found.dev)) == (4, 5)
-    assert "1 examples have no text and are left out; the first is train.csv, line 3." in caplog.text
+    assert "1 of 5 examples have no text and are left out; the first is train.csv, line 3." in caplog.text
 
 
 def test_imbalance_is_said(tmp_path, caplog):

@@ -59,7 +59,8 @@ def without_empty(examples: Iterable[TextExample]) -> list[TextExample]:
     for example in examples:
         (empty if _is_empty(example) else kept).append(example)
     if empty:
-        log.warning("%d examples have no text and are left out; the first is %s.", len(empty), empty[0].place)
+        told = f"{len(empty)} of {len(empty) + len(kept)} examples have no text and are left out"
+        log.warning("%s; the first is %s.", told, empty[0].place)
     return kept
 
 
