@@ -29,7 +29,7 @@ from unmask.backend.operations import (
     rows_of,
     split,
 )
-from unmask.backend.products import linear, linear_side_by_side
+from unmask.backend.products import activate, linear, linear_side_by_side
 from unmask.backend.slots import into_slots, out_of_slots
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "Block",
     "Learner",
     "Tensor",
+    "activate",
     "adopt",
     "at_positions",
     "choose",

@@ -57,9 +57,9 @@ class Linear(Direct, keras.layers.Dense):
 
         self.enable_lora(rank, a_initializer=he_uniform)
 
-    def call(self, x: Tensor) -> Tensor:
-        """Applies it to the last axis."""
-        return backend.linear(x, self.kernel, self.bias)
+    def call(self, x: Tensor, activation: str | None = None) -> Tensor:
+        """Applies it to the last axis, and a non-linearity to what comes out."""
+        return backend.linear(x, self.kernel, self.bias, activation)
 
 
 class LayerNorm(Direct, keras.layers.LayerNormalization):

@@ -12,7 +12,6 @@ from unmask.backend import Tensor, linear
 from unmask.config import ModelConfig
 from unmask.errors import UserError
 from unmask.model.direct import Dropout, LayerNorm, Linear, Part
-from unmask.model.layers import activate
 
 
 class Pooler(Part):
@@ -84,7 +83,7 @@ class MaskedLM(Part):
 
     def call(self, hidden_BPD: Tensor, tokens_VD: Tensor) -> Tensor:
         """logits_BPV."""
-        transformed = self.norm(activate(self.dense(hidden_BPD), self.activation))
+        transformed = self.norm(self.dense(hidden_BPD, self.activation))
         return linear(transformed, ops.transpose(tokens_VD), self.bias)
 
 

@@ -15,13 +15,6 @@ from unmask.model.direct import Dropout, LayerNorm, Linear, Part
 from unmask.model.unpadded import Unpadded
 
 
-def activate(x: Tensor, activation: str) -> Tensor:
-    """The non-linearity between the two linear maps: exact GELU (erf), its tanh approximation, ReLU or SiLU."""
-    if activation in ("gelu", "gelu_tanh"):
-        return ops.gelu(x, approximate=activation == "gelu_tanh")
-    return ops.relu(x) if activation == "relu" else ops.silu(x)
-
-
 class FeedForward(Part):
     """FFN(x) = f(x W_1 + b_1) W_2 + b_2, applied to each position alike."""
 
@@ -39,7 +32,7 @@ class FeedForward(Part):
 
     def call(self, hidden_BLD: Tensor, training: bool | None = None) -> Tensor:
         """Applies it."""
-        inner_BLF = activate(self.inner(hidden_BLD), self.activation)
+        inner_BLF = self.inner(hidden_BLD, self.activation)
         return self.outer(self.dropout(inner_BLF, training=training))
 
 
