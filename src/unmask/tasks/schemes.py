@@ -74,6 +74,19 @@ def guess_scheme(sequences: Iterable[Sequence[str]]) -> str:
     return min(breaks, key=lambda scheme: breaks[scheme])
 
 
+def scheme_of_classes(classes: tuple[str, ...]) -> str:
+    """The scheme of a folder that has tags but does not name it: the one that has all of them in the right order."""
+    order = {letter: number for number, letter in enumerate("BIMEL")}
+    ordered = sorted(classes, key=lambda tag: (tag[1:], order.get(tag[:1], 9)))
+    sequences: list[list[str]] = []
+    for tag in ordered:
+        if sequences and sequences[-1][-1][1:] == tag[1:] and tag[:1] in order:
+            sequences[-1].append(tag)
+        else:
+            sequences.append([tag])
+    return guess_scheme(sequences)
+
+
 def entities(tags: Sequence[str], scheme: str) -> list[Entity]:
     """The entities that tags mean, by conlleval's rules; any tags mean something.
 

@@ -98,7 +98,7 @@ class Tag(Task[TaggedExample, TagAnswer]):
     def __init__(self, classes: tuple[str, ...] = (), settings: Mapping[str, Any] | None = None) -> None:
         super().__init__(classes, {"characters": False, **(settings or {})})
         if "scheme" not in self.settings:
-            self.settings["scheme"] = _scheme_of_classes(classes)
+            self.settings["scheme"] = schemes.scheme_of_classes(classes)
         self.scheme: str = self.settings["scheme"]
         self.index = {tag: number for number, tag in enumerate(classes)}
         self._of_label: dict[str, list[int]] = {}
@@ -340,19 +340,6 @@ def _classes(tags: list[list[str]], labels: Counter[str], scheme: str) -> tuple[
         only = f"only the label {classes[0]!r}" if classes else "no labels"
         raise UserError(f"The training data have {only}; tagging needs two at least.")
     return classes
-
-
-def _scheme_of_classes(classes: tuple[str, ...]) -> str:
-    """The scheme of a folder that has tags but does not name it: the one that has all of them in the right order."""
-    order = {letter: number for number, letter in enumerate("BIMEL")}
-    ordered = sorted(classes, key=lambda tag: (tag[1:], order.get(tag[:1], 9)))
-    sequences: list[list[str]] = []
-    for tag in ordered:
-        if sequences and sequences[-1][-1][1:] == tag[1:] and tag[:1] in order:
-            sequences[-1].append(tag)
-        else:
-            sequences.append([tag])
-    return schemes.guess_scheme(sequences)
 
 
 def _grouped(entities: list[Entity], spans: list[Span]) -> list[Entity]:
