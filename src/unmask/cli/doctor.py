@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
 import typer
@@ -40,7 +41,8 @@ def doctor(
 
 def examine() -> dict[str, Any]:
     """Everything that `doctor` tells."""
-    backends = {name: _try(name) for name in backend.BACKENDS}
+    with ThreadPoolExecutor() as side_by_side:  # each takes seconds, most of them waiting for the disk
+        backends = dict(zip(backend.BACKENDS, side_by_side.map(_try, backend.BACKENDS), strict=True))
     working = [name for name, found in backends.items() if "error" not in found]
     wanted = os.environ.get("KERAS_BACKEND")
     preferred = [name for name in backend.installed() if name in working]
