@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from unmask.errors import UserError
-from unmask.files import only_run_in, write_json
+from unmask.files import expanded, only_run_in, write_json
 
 KILLED_WHILE_WRITING = """
 import os, pathlib, signal, sys
@@ -47,3 +47,21 @@ def test_a_refused_run_leaves_an_empty_folder_that_was_there(tmp_path):
     with pytest.raises(UserError), only_run_in(tmp_path):
         raise UserError("no such column")
     assert tmp_path.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("~no-such-user/model", "no home folder ~no-such-user; write ~/no-such-user/model for what is in your own, or"),
+        ("~no-such-user", "There is no home folder ~no-such-user; write ~/no-such-user for"),
+    ],
+)
+def test_the_home_of_nobody(text, said):
+    with pytest.raises(UserError, match=said):
+        expanded(text)
+
+
+def test_a_home_that_is_not_known(monkeypatch):
+    monkeypatch.setattr("posixpath.expanduser", lambda path: path)
+    with pytest.raises(UserError, match=r"There is no home folder ~; write the whole path\.$"):
+        expanded("~/model")

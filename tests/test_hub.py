@@ -90,9 +90,9 @@ def test_what_was_fetched_is_there_offline(hub, tmp_path):
 @pytest.mark.parametrize(
     ("source", "rows", "fetched"),
     [
-        ("hf:owner/data:en", ["en/train.csv, line 2 an English text"], {"en/train.csv", "en/test.csv"}),
+        ("hf:owner/data:en", ["en/train.csv, line 2 an English text"], {"en/train.csv"}),
         ("hf:owner/data:en:test", ["en/test.csv, line 2 held back"], {"en/test.csv"}),
-        ("hf:owner/data:en:default", ["en/train.csv, line 2 an English text"], {"en/train.csv", "en/test.csv"}),
+        ("hf:owner/data:en:default", ["en/train.csv, line 2 an English text"], {"en/train.csv"}),
         ("hf:owner/data@main:zh", ["zh/train.csv, line 2 一段中文"], {"zh/train.csv"}),
         ("hf:owner/data:fr:train", ["train.fr.jsonl, line 1 un texte"], {"train.fr.jsonl"}),
         ("hf:owner/data::test", ["en/test.csv, line 2 held back"], {"en/test.csv"}),
@@ -116,6 +116,54 @@ def test_the_shards_of_a_split(hub, tmp_path):
         "hf:owner/shards/train-00000-of-00002.parquet one",
         "hf:owner/shards/train-00001-of-00002.parquet two",
     ]
+
+
+CARD = """---
+configs:
+- config_name: split
+  data_files:
+  - split: train
+    path: split/train-*
+  default: true
+- config_name: unsplit
+  data_files: unsplit/*
+---
+"""
+
+
+@pytest.mark.parametrize(("card", "expected"), [(CARD, ["split"]), ("---\n: [\n---\n", []), ("No head.", [])])
+def test_the_default_config_is_what_the_card_says(hub, tmp_path, card, expected):
+    folder = hub.repository("datasets", "owner/configs")
+    for name in ("split/train-0.csv", "split/test-0.csv", "unsplit/train-0.csv"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("text,label\nx,1\n")
+    (folder / "README.md").write_text(card)
+    said = ask(READ, "hf:owner/configs", hub, tmp_path)
+    if expected:
+        assert said == ["hf:owner/configs/split/train-0.csv, line 2 x"]
+        assert set(hub.fetched) == {"README.md", "split/train-0.csv"}
+    else:
+        assert said == ["hf:owner/configs has several configs: split, unsplit; name one, as in hf:owner/configs:split."]
+        assert set(hub.fetched) == {"README.md"}
+
+
+@pytest.mark.parametrize("unreachable", [{"HF_HUB_OFFLINE": "1"}, {"HF_ENDPOINT": "http://127.0.0.1:9"}])
+def test_a_dataset_that_was_fetched_is_there_offline(hub, tmp_path, unreachable):
+    rows = ask(READ, "hf:owner/data:en", hub, tmp_path)
+    assert ask(READ, "hf:owner/data:en", hub, tmp_path, **unreachable) == rows
+    [said] = ask(READ, "hf:owner/data:zh", hub, tmp_path, **unreachable)
+    assert "hf:owner/data:zh has no file that can be read" in said
+
+
+def test_half_of_a_split_is_not_read_offline(hub, tmp_path):
+    folder = hub.repository("datasets", "owner/shards")
+    folder.mkdir()
+    for name in ("train-00000-of-00002.csv", "train-00001-of-00002.csv"):
+        (folder / name).write_text(f"text,label\n{name},1\n")
+    assert len(ask(READ, "hf:owner/shards", hub, tmp_path)) == 2
+    next((tmp_path / "hub").glob("datasets--*/snapshots/*/train-00001-of-00002.csv")).unlink()
+    [said] = ask(READ, "hf:owner/shards", hub, tmp_path, HF_HUB_OFFLINE="1")
+    assert "hf:owner/shards is not in the local cache and the hub cannot be reached (IncompleteSnapshotError)" in said
 
 
 @pytest.mark.parametrize(

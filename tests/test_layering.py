@@ -39,7 +39,7 @@ def test_rooms_import_downwards_only(path):
         "errors": set(),
         "config": {"errors"},
         "backend": {"errors"},
-        "sources": {"errors"},
+        "sources": {"errors", "files"},
         "files": {"errors"},
         "progress": {"errors"},
         "interruption": set(),
@@ -58,7 +58,7 @@ def test_rooms_import_downwards_only(path):
             *("tasks", "engines", "predict", "checkpoint", "model", "data", "text", "config", "errors"),
             *("backend", "sources", "files", "progress", "lengths", "interruption", "memory"),
         },
-        "predict_file": {"predict", "tasks", "data", "errors", "interruption", "memory", "progress"},
+        "predict_file": {"predict", "tasks", "data", "errors", "files", "interruption", "memory", "progress"},
         "quickstart": {"checkpoint", "model", "backend", "train", "data", "text", "errors", "files"},
         "evaluate": {"report", "predict", "tasks", "data", "errors", "files", "progress"},
     }

@@ -5,12 +5,24 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from filelock import BaseFileLock, FileLock, Timeout
 
 from unmask.errors import UserError
+
+
+def expanded(path: str | PathLike[str]) -> Path:
+    """The path that a user wrote, with the home folder that `~` stands for."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        text = os.fspath(path)
+        home = text.partition("/")[0]
+        own = f"~/{text[1:]} for what is in your own, or " if home != "~" else ""
+        raise UserError(f"There is no home folder {home}; write {own}the whole path.") from None
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -16,6 +16,7 @@ from unmask.data.readers import Reading, Record, Records, read_records
 from unmask.data.where import source_hash
 from unmask.data.writers import RowWriter, free_names
 from unmask.errors import UserError
+from unmask.files import expanded
 from unmask.interruption import Interrupted, Interruption
 from unmask.memory import old_objects_left_alone
 from unmask.predict import Predictor
@@ -54,7 +55,7 @@ def predict_file(
     """
     records = read_records(source, reading, say=log.info)
     columns = predictor.columns(records, said or {}, labelled=False)
-    path, given = Path(output).expanduser(), Path(source).expanduser()
+    path, given = expanded(output), expanded(source)
     if given.is_file() and path.is_file() and path.samefile(given):
         raise UserError(f"{output} is the input too; choose another name for --output.")
     _tell_of_bytes(records)
@@ -127,7 +128,7 @@ def write_answers(asked: Sequence[Mapping[str, Any]], answers: Sequence[Any], ou
     """Writes a row for each answer, with what was asked before it."""
     names = free_names(list(answer_row(answers[0])), asked[0])
     rows = [_row("", given, answer, names) for given, answer in zip(asked, answers, strict=True)]
-    with RowWriter(Path(output).expanduser(), list(rows[0]), {"rows": rows}) as writer:
+    with RowWriter(expanded(output), list(rows[0]), {"rows": rows}) as writer:
         writer.write(rows[writer.n_rows :])
 
 

@@ -18,7 +18,7 @@ from unmask.data.decode import (
     whole_lines_of,
     with_last,
 )
-from unmask.data.where import Source
+from unmask.data.source import Source
 from unmask.errors import UserError
 
 FILE = Source("a.txt", None, "text", "")
@@ -26,11 +26,14 @@ FILE = Source("a.txt", None, "text", "")
 
 def texts_in_blocks(text, size):
     """What is read of a file whose bytes come in blocks of that size."""
-    raw = text.encode()
+    return bytes_in_blocks(text.encode(), size, "utf-8", "refuse")
+
+
+def bytes_in_blocks(raw, size, encoding, errors):
     blocks = [raw[i : i + size] for i in range(0, len(raw), size)] or [b""]
     before, decode.blocks_of = decode.blocks_of, lambda *_: iter(blocks)
     try:
-        return list(texts_of_file(FILE, "utf-8", "refuse", Seen()))
+        return list(texts_of_file(FILE, encoding, errors, Seen()))
     finally:
         decode.blocks_of = before
 
@@ -41,6 +44,22 @@ def test_any_text_in_blocks_of_any_size(text, size):
     blocks = texts_in_blocks(text, size)
     assert "".join(blocks) == text
     assert "".join(equal_ends(blocks)) == text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@pytest.mark.parametrize("size", range(1, 8))
+@pytest.mark.parametrize("encoding", ["gb18030", "big5", "shift_jis", "euc_kr", "utf-8"])
+def test_a_character_across_blocks_beside_a_bad_byte(encoding, size):
+    raw = "一二三".encode(encoding) + b"\xff!" + "日中大".encode(encoding)
+    expected = raw.decode(encoding, "replace")
+    assert "日中大" in expected
+    assert "".join(bytes_in_blocks(raw, size, encoding, "replace")) == expected
+
+
+@pytest.mark.parametrize("size", [1, 99])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "utf-32-le", "gb18030"])
+def test_a_byte_order_mark_is_no_text(encoding, size):
+    raw = "\ufeffa\ufeffb".encode(encoding.removesuffix("-sig"))
+    assert "".join(bytes_in_blocks(raw, size, encoding, "refuse")) == "a\ufeffb"
 
 
 @given(st.text(st.sampled_from('a",\r\n\u2028\x85')), st.integers(1, 5))

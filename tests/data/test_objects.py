@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.data.objects import json_items, json_lines
-from unmask.data.where import Source
+from unmask.data.source import Source
 from unmask.errors import UserError
 
 FILE = Source("a.json", None, "jsonl", "")

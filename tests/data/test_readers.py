@@ -156,6 +156,21 @@ def test_headers_are_found_or_given(tmp_path):
     assert said_of(path) == [f"{path}: its first line is read as a header: v1, v2 (otherwise: --no-header)."]
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "sep=;\r\ntext;label\r\nfine, really;1\r\n"),
+        ("a.csv", '"sep=;"\n"text";"label"\n"fine, really";1\n'),
+        ("a.csv", "SEP=\t\ntext\tlabel\nfine, really\t1\n"),
+        ("a.tsv", "sep=|\ntext|label\nfine, really|1\n"),
+    ],
+)
+def test_the_separator_that_excel_writes_before_the_header(tmp_path, name, content):
+    (tmp_path / name).write_text(content, newline="")
+    assert values(tmp_path / name) == [{"text": "fine, really", "label": "1"}]
+    assert [record.place for record in read_records(tmp_path / name)] == [f"{tmp_path / name}, line 3"]
+
+
 def test_quotation_marks_that_are_text(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text('sentence\tlabel\n"Great" film\t1\n"open\t0\nlast\t1\n')
@@ -180,6 +195,11 @@ def test_labels_of_fasttext(tmp_path):
     path.write_text("__label__a fine film\n__label__a __label__b  poor plot\n")
     assert values(path) == [{"label": "a", "text": "fine film"}, {"label": ["a", "b"], "text": "poor plot"}]
     assert "is read as a label and a text a line (another kind: --kind)" in said_of(path)[0]
+    path.write_text("__label__a\t__label__b\tgood film here\n__label__a __label__b  __label__c\u3000good\n")
+    assert values(path) == [
+        {"label": ["a", "b"], "text": "good film here"},
+        {"label": ["a", "b", "c"], "text": "good"},
+    ]
     path.write_text("__label__a fine film\n__label__a\n")
     with pytest.raises(UserError, match=r"line 2 has a label and no text"):
         values(path)
@@ -193,6 +213,16 @@ def test_broken_encodings_are_said(tmp_path):
     assert values(path, encoding="latin-1")[0] == {"text": "café"}
     with pytest.raises(UserError, match="line 1: byte 0xe9 is not utf-8"):
         values(path, encoding_errors="refuse")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="standard input is /dev/stdin")
+def test_broken_encodings_of_standard_input_are_said():
+    code = "from unmask.data.readers import read_records; list(read_records('-', say=print))"
+    content = b"fine film\n" * 2000 + b"caf\xe9\n"
+    ran = subprocess.run([sys.executable, "-c", code], input=content, capture_output=True, check=True)
+    assert ran.stdout.decode().splitlines()[1:] == [
+        "-: 1 place is not utf-8 and read as U+FFFD (another one: --encoding)."
+    ]
 
 
 def test_another_encoding_is_refused(tmp_path):
@@ -263,6 +293,22 @@ def test_several_files_with_the_same_columns(tmp_path):
         values(tmp_path)
 
 
+def test_the_kind_of_many_files_is_said_once(tmp_path):
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / name).write_text('{"text": "x"}\n')
+    (tmp_path / "d.txt").write_text("0 fine\n1 poor\n0 good\n1 bad\n")
+    assert said_of(tmp_path) == [
+        f"{tmp_path / 'a.txt'}, the first of 4 files, is read as JSON lines (another kind: --kind).",
+        f"{tmp_path / 'd.txt'} is read as a label and a text a line (another kind: --kind).",
+    ]
+
+
+def test_a_folder_of_columns_beside_a_readme(tmp_path):
+    (tmp_path / "train.conll").write_text("EU\tB-ORG\nis\tO\n")
+    (tmp_path / "README.txt").write_text("How the data were made.\n")
+    assert [row["tokens"] for row in values(tmp_path)] == [["EU", "is"]]
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "json"])
 def test_columns_that_come_late(tmp_path, kind):
     path = tmp_path / f"a.{kind}"
@@ -298,6 +344,7 @@ def test_squad_with_a_long_context(tmp_path, indent):
 
 def test_a_dataset_of_the_hub(tmp_path, monkeypatch):
     (tmp_path / "train-0.parquet").write_bytes(as_bytes("parquet", ROWS))
+    monkeypatch.setattr("unmask.data.hub.listed_on_hub", lambda name, kind: ["train-0.parquet"])
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *args, **kwargs: str(tmp_path))
     assert values("hf:owner/name") == ROWS
 

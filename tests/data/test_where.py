@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+from unmask.data import kinds
+from unmask.data.source import KINDS, RECORD_ENDINGS
 from unmask.data.where import find_sources, optional, source_hash
 from unmask.errors import UserError
 
@@ -37,6 +39,25 @@ def test_kinds_and_packings(tree):
     }
 
 
+def test_what_stands_beside_data_is_none(tmp_path):
+    about = ("README.txt", "readme-en.txt.gz", "LICENSE.txt", "dataset_info.json", "dataset_infos.json", "state.json")
+    for name in (*about, "dataset_dict.json", "config.json", "licensed.txt", "train.json"):
+        (tmp_path / name).touch()
+    assert names(tmp_path, tmp_path) == ["licensed.txt", "train.json"]
+    assert names(tmp_path, tmp_path / "README.txt") == ["README.txt"]  # named by the user, so it is read
+
+
+def test_what_is_taken_from_a_folder_for_a_task(tmp_path):
+    for name in ("train.conll", "test.bio.gz", "table.tab"):
+        (tmp_path / name).touch()
+    found = find_sources([tmp_path], endings=RECORD_ENDINGS)
+    assert [source.path.name for source in found] == ["table.tab", "test.bio.gz", "train.conll"]
+    assert source_hash(str(tmp_path))
+    with pytest.raises(UserError, match="holds no file that can be read"):
+        find_sources([tmp_path])
+    assert set(RECORD_ENDINGS) == {*KINDS, *kinds.ENDINGS}
+
+
 def test_globs_are_expanded_also_in_depth(tree):
     assert names(tree, f"{tree}/**/*.csv.zst", f"{tree}/*.txt") == ["deep/er/c.csv.zst", "b.txt"]
 
@@ -56,13 +77,14 @@ def test_a_name_that_looks_like_a_glob(tmp_path):
     [
         ("missing.txt", "There is no file .*missing.txt"),
         ("*.nothing", r"No file matches .*\*.nothing"),
+        ("~no-such-user/train.csv", r"There is no home folder ~no-such-user; write ~/no-such-user/train.csv for"),
         ("empty", r"The folder .*empty holds no file that can be read: .txt"),
     ],
 )
 def test_what_is_not_there(tree, source, said):
     (tree / "empty").mkdir()
     with pytest.raises(UserError, match=said):
-        find_sources([str(tree / source)])
+        find_sources([source if source.startswith("~") else str(tree / source)])
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are POSIX")
@@ -84,12 +106,6 @@ def test_no_source_and_no_list():
 def test_a_missing_package():
     with pytest.raises(UserError, match=r"needs the package no_such_thing; run: pip install 'unmask\[data\]'"):
         optional("no_such_thing.inside", "data")
-
-
-def test_a_dataset_that_cannot_be_reached(monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(UserError, match="the hub cannot be reached"):
-        find_sources(["hf:no-such-owner/no-such-name"])
 
 
 def test_standard_input_is_never_the_same_again():

@@ -17,6 +17,7 @@ from unmask.checkpoint.fit import Fit, fit, shown
 from unmask.checkpoint.tensors import TensorFiles, published_together, write_tensors
 from unmask.config import ModelConfig
 from unmask.errors import UserError
+from unmask.files import expanded
 
 if TYPE_CHECKING:
     from unmask.model import Bert, Transformer
@@ -188,7 +189,7 @@ def save_model(
     raw = config_json.to_json(model.config, model.head_name)
     if tokenizer is not None:
         check_vocabulary(tokenizer, model.config)
-    destination = Path(folder).expanduser()
+    destination = expanded(folder)
     with published_together(destination) as scratch:
         write_tensors(stored_tensors(model), scratch, max_bytes=max_shard_bytes)
         if tokenizer is not None:

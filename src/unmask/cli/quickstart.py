@@ -32,12 +32,13 @@ def quickstart(
         unmask quickstart --language zh --out /tmp/tour
     """
     from unmask.cli.app import app
+    from unmask.files import expanded
     from unmask.quickstart.tour import Stopped, Tour
 
     def run(arguments: Sequence[str]) -> None:
         app(list(arguments), standalone_mode=False)
 
-    folder = (out or Path(f"quickstart-{language.value}")).expanduser()
+    folder = expanded(out or f"quickstart-{language.value}")
     folder.mkdir(parents=True, exist_ok=True)
     try:
         Tour(folder, language.value, run=run, say=typer.echo, steps=steps).take()

@@ -14,7 +14,7 @@ from unmask.errors import UserError
 if TYPE_CHECKING:
     from unmask.corpus.documents import Reading
     from unmask.data.decode import Seen
-    from unmask.data.where import Source
+    from unmask.data.source import Source
     from unmask.text.train import Plan, Trained
 
 app = typer.Typer(

@@ -25,9 +25,10 @@ from unmask.corpus.shard_writer import ShardWriter
 from unmask.corpus.tokenizing import Batch, Recipe, Tokenized, WorkerError, tokenized
 from unmask.data.decode import Say, Seen
 from unmask.data.shards import HELDOUT, TRAIN, Corpus, Document, id_type, manifest_of
-from unmask.data.where import Kind, Source, find_sources
+from unmask.data.source import Kind, Source
+from unmask.data.where import find_sources
 from unmask.errors import UserError
-from unmask.files import only_run_in, write_json
+from unmask.files import expanded, only_run_in, write_json
 from unmask.progress import Progress
 from unmask.text import Tokenizer
 from unmask.text.words import has_rjieba, load_segmenter
@@ -110,7 +111,7 @@ def build_corpus(
     workers = _cores() if workers is None else workers
     if workers < 1:
         raise UserError(f"{workers} workers can do no work; ask for 1 or more.")
-    folder, say = Path(folder).expanduser(), say or (lambda _: None)
+    folder, say = expanded(folder), say or (lambda _: None)
     _check_tokenizer(tokenizer)
     found = outside(folder, find_sources(sources, spool=folder / _STATE / "stdin", say=say), say)
     with only_run_in(folder), _told_if_full(folder):

@@ -22,8 +22,9 @@ from unmask.data.decode import (
 )
 from unmask.data.objects import json_lines, json_told
 from unmask.data.parquet import holds_texts, opened_parquet, parquet_batches, texts_of_column
+from unmask.data.source import Kind, Source
 from unmask.data.tables import columns_counted, csv_told, rows_of, separator_of
-from unmask.data.where import Kind, Source, find_sources
+from unmask.data.where import find_sources
 from unmask.errors import UserError
 
 LARGEST_DOCUMENT = 1 << 24

@@ -12,7 +12,7 @@ from unmask.corpus.duplicates import ExactDuplicates, digest_of
 from unmask.corpus.normalize import Form, normalize
 from unmask.corpus.tokenizing import Batch
 from unmask.data.decode import Seen
-from unmask.data.where import Source
+from unmask.data.source import Source
 
 BATCH_CHARACTERS = 1 << 19
 BATCH_DOCUMENTS = 1 << 12

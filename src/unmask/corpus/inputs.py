@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from unmask.data.decode import Say
-from unmask.data.where import Source
+from unmask.data.source import Source
 from unmask.errors import UserError
 
 _BLOCK = 1 << 20

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
+from unmask.data.source import Source
 from unmask.data.unpack import blocks_of
-from unmask.data.where import Source
 from unmask.errors import UserError
 
 Errors = Literal["replace", "refuse"]
@@ -46,13 +46,13 @@ def check_encoding(encoding: str, errors: str) -> None:
 
 def texts_of_file(source: Source, encoding: str, errors: Errors, seen: Seen) -> Iterator[str]:
     """The text of a file in blocks, line ends as they are; no block ends within one."""
-    codec = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
-    strict, lenient = (codecs.getincrementaldecoder(codec)(how) for how in ("strict", "replace"))
+    strict, lenient = (codecs.getincrementaldecoder(encoding)(how) for how in ("strict", "replace"))
     ends = io.IncrementalNewlineDecoder(None, translate=False)
-    line = 1
+    line, is_begun = 1, False
     for block, is_last in with_last(blocks_of(source.path, source.packing, source.name, seen.count_bytes)):
         if line == 1:
-            _refuse_other_formats(block, source.name, codec)
+            _refuse_other_formats(block, source.name, encoding)
+        state = strict.getstate()  # as a decoder of GB18030 forgets the bytes that it holds when it raises
         with _told_if_unmarked(source.name, encoding):
             try:
                 text = strict.decode(block, is_last)
@@ -63,10 +63,12 @@ def texts_of_file(source: Source, encoding: str, errors: Errors, seen: Seen) -> 
                         f"{source.name}, line {at}: byte {error.object[error.start]:#04x} is not {encoding}; "
                         "give another --encoding, or --encoding-errors replace."
                     ) from None
-                lenient.setstate(strict.getstate())
+                lenient.setstate(state)
                 text = lenient.decode(block, is_last)
                 strict.setstate(lenient.getstate())
                 seen.invalid += max(1, text.count("\ufffd") - block.count("\ufffd".encode()))
+        if text and not is_begun:
+            text, is_begun = text.removeprefix("\ufeff"), True
         text = ends.decode(text, final=is_last)
         if "\0" in text:
             at = line + _n_ends(text[: text.index("\0")])
@@ -95,14 +97,15 @@ def equal_ends(texts: Iterable[str]) -> Iterator[str]:
     return (block.replace("\r\n", "\n").replace("\r", "\n") for block in texts)
 
 
-def _refuse_other_formats(block: bytes, name: str, codec: str) -> None:
+def _refuse_other_formats(block: bytes, name: str, encoding: str) -> None:
     """What spreadsheets save, and what is packed without saying so, by its first bytes."""
     for packing, mark in ((".gz", b"\x1f\x8b"), (".zst", b"\x28\xb5\x2f\xfd")):
         if block.startswith(mark):
             raise UserError(f"{name} is packed, but its name does not say so; let it end in {packing}.")
     if block.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise UserError(f"{name} is a workbook or another packed file, not text; save it as CSV (UTF-8) first.")
-    if codec == "utf-8-sig" and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    is_marked = block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if is_marked and codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
         raise UserError(f"{name} is not utf-8 but, by its first bytes, utf-16; give --encoding utf-16.")
 
 

@@ -24,7 +24,7 @@ WORDS_FOR_KINDS: dict[RecordKind, str] = {
     "text": "a text a line",
 }
 
-_ENDINGS: dict[str, RecordKind] = {
+ENDINGS: dict[str, RecordKind] = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
@@ -56,7 +56,7 @@ def guess_kind(ending: str, lines: Sequence[str]) -> tuple[RecordKind, bool]:
     """
     if ending == ".json":
         return _kind_of_json(lines), False
-    known = _ENDINGS.get(ending)
+    known = ENDINGS.get(ending)
     if known == "tsv" and "" in [line.strip() for line in lines[1:-1]] and look_like_conll(lines):
         return "conll", True
     if known is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from unmask.data.where import Source
+from unmask.data.source import Source
 from unmask.errors import UserError
 
 _BLANKS = re.compile(r"[ \t\n\r]*")

@@ -1,5 +1,6 @@
 """Records for a task from tables, JSON, CoNLL columns, SQuAD, lines of text and datasets, as a stream."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, starmap
@@ -23,10 +24,11 @@ from unmask.data.kinds import RECORD_KINDS, WORDS_FOR_KINDS, RecordKind, guess_k
 from unmask.data.objects import json_items, json_lines, json_told
 from unmask.data.parquet import parquet_rows
 from unmask.data.race import one_a_question
+from unmask.data.source import RECORD_ENDINGS, STDIN, Source, ending_of
 from unmask.data.squad import questions
 from unmask.data.tables import Row, columns_counted, csv_told, rows_of, separator_of
 from unmask.data.tfds import tfds_rows
-from unmask.data.where import STDIN, Source, ending_of, find_sources
+from unmask.data.where import find_sources
 from unmask.data.word_rows import numbers_of_sentences, sentences_of
 from unmask.errors import UserError
 
@@ -34,6 +36,8 @@ SAMPLE = 500
 """So many records are looked at before the rest is read."""
 _HEAD = 1 << 16
 _HEAD_LINES = 2000
+_SEPARATOR_TOLD = re.compile(r'"?sep=([^\w\s"]|\t)"?', re.IGNORECASE)
+"""The line before its header in which a table tells Excel what parts its columns."""
 
 
 class Record(NamedTuple):
@@ -118,7 +122,7 @@ def read_records(
     reading, once = reading or Reading(), _once(say)
     if (name := fspath(source)).startswith("tfds:"):
         return _opened_dataset(name)
-    files = _Files(find_sources([source], say=once), reading, once)
+    files = _Files(find_sources([source], endings=RECORD_ENDINGS, say=once), reading, once)
     kind, names, sample = files.look()
     are_certain = files.names is not None or (len(files.sources) == 1 and kind not in ("json", "jsonl"))
     return Records(name, kind, names, sample, files.records, are_certain=are_certain)
@@ -174,12 +178,13 @@ class _Files:
         self.names: list[str] | None = None
         self.stream: Iterator[Record] | None = None
         """What is left of standard input."""
+        self._kinds_said: set[RecordKind] = set()
 
     def look(self) -> tuple[RecordKind, list[str], list[Record]]:
         """The kind, the columns and the first records."""
         source = self.sources[0]
         seen = Seen()
-        opened = _open(source, self.reading, seen, self.say)
+        opened = _open(source, self.reading, seen, self.say, self._say_kind)
         sample = list(islice(opened.records, SAMPLE))
         if not sample:
             what = "is empty; there is nothing to read"
@@ -188,9 +193,17 @@ class _Files:
             raise UserError(f"{source.name} {what}.")
         self._refuse_garbage(sample, seen)
         if source.path == STDIN:
-            self.stream = chain(sample, opened.records)
+            self.stream = chain(sample, self._rest_of(opened, source, seen))
         self.names = opened.names
         return opened.kind, opened.names or _names_in(sample), sample
+
+    def _say_kind(self, source: Source, kind: RecordKind) -> None:
+        """Says of which kind a file is, once for all files of that kind: a folder may hold thousands."""
+        if kind not in self._kinds_said:
+            self._kinds_said.add(kind)
+            is_first = len(self.sources) > 1 and source is self.sources[0]
+            first = f", the first of {len(self.sources)} files," if is_first else ""
+            self.say(f"{source.name}{first} is read as {WORDS_FOR_KINDS[kind]} (another kind: --kind).")
 
     def _refuse_garbage(self, sample: Sequence[Record], seen: Seen) -> None:
         """A byte that is wrong here and there may be replaced; a file in another encoding would be no text at all."""
@@ -216,26 +229,32 @@ class _Files:
     def _from_disk(self) -> Iterator[Record]:
         for source in self.sources:
             seen = Seen()
-            opened = _open(source, self.reading, seen, self.say)
+            opened = _open(source, self.reading, seen, self.say, self._say_kind)
             if opened.names != self.names:
                 raise UserError(
                     f"{source.name} has the columns {', '.join(opened.names or [])}, but {self.sources[0].name} has "
                     f"{', '.join(self.names or [])}; files that are read as one must have the same."
                 )
-            yield from opened.records
-            if seen.invalid:
-                places = "place is" if seen.invalid == 1 else "places are"
-                self.say(
-                    f"{source.name}: {seen.invalid} {places} not {self.reading.encoding} and read as U+FFFD "
-                    "(another one: --encoding)."
-                )
+            yield from self._rest_of(opened, source, seen)
+
+    def _rest_of(self, opened: _Opened, source: Source, seen: Seen) -> Iterator[Record]:
+        """The records that were not read yet; at their end is said what was wrong with the file."""
+        yield from opened.records
+        if seen.invalid:
+            places = "place is" if seen.invalid == 1 else "places are"
+            self.say(
+                f"{source.name}: {seen.invalid} {places} not {self.reading.encoding} and read as U+FFFD "
+                "(another one: --encoding)."
+            )
 
 
 def _names_in(sample: Iterable[Record]) -> list[str]:
     return list(dict.fromkeys(name for record in sample for name in record.values))
 
 
-def _open(source: Source, reading: Reading, seen: Seen, say: Say) -> _Opened:
+def _open(
+    source: Source, reading: Reading, seen: Seen, say: Say, say_kind: Callable[[Source, RecordKind], None]
+) -> _Opened:
     """Finds out of which kind a file is and how it is laid out, from its beginning."""
     ending, _ = ending_of(source.path)
     if "parquet" in (reading.kind, ending.removeprefix(".") if reading.kind is None else None):
@@ -247,7 +266,7 @@ def _open(source: Source, reading: Reading, seen: Seen, say: Say) -> _Opened:
     if kind is None:
         kind, by_content = guess_kind(ending if source.path != STDIN else "", lines)
         if by_content:
-            say(f"{source.name} is read as {WORDS_FOR_KINDS[kind]} (another kind: --kind).")
+            say_kind(source, kind)
     begun = _Begun(kind, source, lines, chain(head, texts))
     with csv_told(source):
         if kind in ("csv", "tsv"):
@@ -312,8 +331,9 @@ def _read_labels(source: Source, texts: Iterator[str]) -> Iterator[Record]:
         first, *rest = line.split(maxsplit=1)
         labels, text = [first], rest[0] if rest else ""
         while first.startswith(mark) and text.startswith(mark):
-            label, _, text = text.partition(" ")
+            label, *rest = text.split(maxsplit=1)
             labels.append(label)
+            text = rest[0] if rest else ""
         if not text.strip():
             raise UserError(f"{source.name}, line {number} has a label and no text: {line[:60]!r}.")
         labels = [label.removeprefix(mark) for label in labels]
@@ -335,14 +355,17 @@ def _open_conll(begun: _Begun, say: Say) -> tuple[list[str] | None, Iterator[Rec
 
 
 def _open_table(begun: _Begun, reading: Reading, say: Say) -> tuple[list[str] | None, Iterator[Record]]:
-    name = begun.source.name
+    name, lines = begun.source.name, whole_lines_of(begun.texts)
     separator = "\t" if begun.kind == "tsv" else separator_of(begun.lines[:20])
+    if told := _SEPARATOR_TOLD.fullmatch(begun.lines[0] if begun.lines else ""):
+        separator = told[1]
+        lines = chain(["\n"], islice(lines, 1, None))  # a blank line, so that the others keep their numbers
 
     def say_quotes(are_quotes: bool) -> None:
         if not are_quotes:
             say(f"{name} does not quote its fields: quotation marks are text (otherwise: --quotes).")
 
-    rows = rows_of(whole_lines_of(begun.texts), separator, quotes=reading.quotes, say=say_quotes)
+    rows = rows_of(lines, separator, quotes=reading.quotes, say=say_quotes)
     first = list(islice(rows, SAMPLE // 2))
     if not first:
         return None, iter(())

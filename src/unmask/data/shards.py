@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from unmask.errors import UserError
-from unmask.files import file_hash, read_json, sync
+from unmask.files import expanded, file_hash, read_json, sync
 from unmask.text.words import SENTENCE, WORD
 
 __all__ = [
@@ -139,7 +139,7 @@ class Corpus:
     """A corpus folder that `unmask corpus build` wrote."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder).expanduser()
+        self.folder = expanded(folder)
         path = self.folder / "manifest.json"
         if not path.is_file():
             raise UserError(f"{folder} has no manifest.json, so it is no finished corpus; run: unmask corpus build.")

@@ -17,7 +17,7 @@ from unmask.data.blocks import Blocks, Layout
 from unmask.data.masking import Masking
 from unmask.data.shards import HELDOUT, TRAIN, Corpus
 from unmask.errors import UserError
-from unmask.files import file_hash, only_run_in, write_json, write_whole
+from unmask.files import expanded, file_hash, only_run_in, write_json, write_whole
 from unmask.text import Tokenizer, load_tokenizer
 from unmask.train.card import model_card
 from unmask.train.log import Log, draw_curve
@@ -53,7 +53,7 @@ def pretrain(
     """
     backend.choose(backend_name)
     backend.make_deterministic()
-    folder, corpus = Path(out).expanduser(), Corpus(corpus_folder)
+    folder, corpus = expanded(out), Corpus(corpus_folder)
     tokenizer = _tokenizer_of(corpus)
     refuse_foreign(folder)
     with only_run_in(folder):
