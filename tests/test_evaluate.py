@@ -1,6 +1,7 @@
 """Evaluation: figures with intervals that hold them, and a page, for every task; labels that cannot be compared."""
 
 import json
+import shutil
 
 import pytest
 
@@ -83,6 +84,35 @@ def test_a_column_that_is_missing(tuned, tmp_path):
 def test_a_model_without_a_task(tuned):
     with pytest.raises(UserError, match="was trained for no task, nothing to predict; fine-tune a model for it first"):
         evaluate(unmask.load(tuned.base), str(tuned.test_file("classify")))
+
+
+def test_a_reader_from_elsewhere_may_give_no_answer_if_the_data_ask_it(tuned, tmp_path, caplog):
+    """Its folder has no task.json, which would tell what it learnt."""
+    caplog.set_level("INFO", logger="unmask")
+    folder = shutil.copytree(tuned("read"), tmp_path / "foreign")
+    (folder / "task.json").unlink()
+    predictor = unmask.load(folder)
+    path = tuned.test_file("read")
+    assert "no_answer_accuracy" not in evaluate(predictor, str(path), samples=20).metrics
+    rows = [{**row, "answers": []} for row in small_tasks.rows("read", 5, seed=3)]
+    rows += small_tasks.rows("read", 5, seed=4)
+    asked = small_tasks.write_rows(tmp_path / "asked.jsonl", rows)
+    found = evaluate(predictor, str(asked), samples=20)
+    assert "5 of 10 questions have no answer, so the model may give none" in caplog.text
+    assert "no_answer_accuracy" in found.metrics
+    assert any("No answer is given where its score is more than 0 above" in note for note in found.notes)
+    assert predictor.task_for("read").settings["impossible"] is False  # elsewhere it answers as before
+
+
+def test_chinese_answers_of_a_reader_from_elsewhere_have_one_rule(tuned, tmp_path):
+    folder = shutil.copytree(tuned("read"), tmp_path / "foreign")
+    (folder / "task.json").unlink()
+    answer = unmask.load(folder).answer(question="谁？", context="北京大学。")
+    rows = [{"question": "谁？", "context": "北京大学。", "answers": [f"{answer.text}。"]}] * 2
+    found = evaluate(unmask.load(folder), str(small_tasks.write_rows(tmp_path / "zh.jsonl", rows)), samples=20)
+    assert found.metrics["exact_match"] == 100
+    [words] = [one for one in found.sections if getattr(one, "title", "") == "By question word"]
+    assert [row[2] for row in words.rows] == [100]
 
 
 def test_what_was_cut_is_noted(tuned, monkeypatch):

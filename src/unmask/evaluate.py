@@ -25,7 +25,6 @@ from unmask.tasks.classify import Classify, MultiLabel, gold_of, probabilities_o
 from unmask.tasks.metrics.bootstrap import intervals, of_all
 from unmask.tasks.read import Read
 from unmask.tasks.regress import Regress
-from unmask.tasks.schemes import entities
 from unmask.tasks.tag import Tag
 from unmask.tasks.task import Task
 
@@ -63,6 +62,8 @@ def evaluate(
     if not examples:
         raise UserError(f"{data} holds no examples.")
     _tell_of_likeness(task, examples)
+    if isinstance(task, Read) and "impossible" not in predictor.settings:
+        task = _may_be_silent(task, examples)
     window = predictor.window(max_length, stride)
     units = task.units(examples, predictor.tokenizer, window)
     with Progress("evaluating", len(units), "rows") as progress:
@@ -88,6 +89,18 @@ def evaluate(
     )
 
 
+def _may_be_silent(task: Read, examples: Sequence[Any]) -> Read:
+    """A model from elsewhere, whose folder does not tell if it learnt to give no answer: it may if the data ask it."""
+    impossible = sum(example.impossible for example in examples)
+    if not impossible:
+        return task
+    log.info(
+        "%d of %d questions have no answer, so the model may give none, where it scores that higher than any answer.",
+        *(impossible, len(examples)),
+    )
+    return Read((), {**task.settings, "impossible": True})
+
+
 def _tell_of_likeness(task: Task[Any, Any], examples: Sequence[Any]) -> None:
     """Of labels that are all the same, most figures say nothing."""
     if not isinstance(task, Classify | Regress) or len(found := {example.label for example in examples}) > 1:
@@ -105,6 +118,10 @@ def _notes(task: Task[Any, Any], length: int, stride: int | None, samples: int) 
     windowed = stride is not None or task.name in ("tag", "read")
     long = "read in windows" if windowed else "cut"
     notes = [f"{length} tokens are read at once; longer texts are {long}."]
+    if task.settings.get("impossible"):
+        notes.append(
+            f"No answer is given where its score is more than {task.settings['null_threshold']:.3g} above any answer's."
+        )
     if (temperature := task.settings.get("temperature", 1)) != 1:
         notes.append(f"The head's weights hold a temperature of {temperature:.3g}, fitted in training.")
     return [*notes, f"Intervals: 95 % of {samples:,} bootstrap samples of these examples."]
@@ -144,7 +161,7 @@ def _of_texts(task: Classify | MultiLabel | Regress, examples: Sequence[Any], an
 
 def _of_tags(task: Tag, examples: Sequence[Any], answers: Sequence[Any]) -> Shown:
     texts = [
-        TaggedText(e.place, e.text, entities(e.tags, task.scheme), entities(a.tags, task.scheme), e.words)
+        TaggedText(e.place, e.text, *task.compared(e, a), e.words if e.entities is None else None)
         for e, a in zip(examples, answers, strict=True)
     ]
     return tagging_sections(texts), tagging_errors(texts), "wrong entities"
@@ -160,5 +177,5 @@ def _of_answers(task: Read, examples: Sequence[Any], answers: Sequence[Any]) -> 
                 *(answer.text, at, answer.probability),
             )
         )
-    chinese = bool(task.settings["chinese"])
+    chinese = task.in_chinese(examples)
     return reading_sections(compared, chinese=chinese), reading_errors(compared, chinese=chinese), "F1"

@@ -111,7 +111,7 @@ def test_choices_that_are_counted_from_one():
 
 @pytest.mark.parametrize("labels", [["0", "2"], ["1", "2"], ["A", "3"], ["it", "3"], ["A", "0"]])
 def test_choices_that_are_counted_from_nought(labels):
-    assert Choose.learn([record(label=label) for label in labels], COLUMNS).settings == {}
+    assert Choose.learn([record(label=label) for label in labels], COLUMNS).settings == {"texts": False}
 
 
 def chosen(task, best, n=3):
@@ -133,7 +133,7 @@ def chosen(task, best, n=3):
 def test_choices_that_are_called_by_letters(labels, case, label):
     rows = [record(label=said) for said in labels]
     task = Choose.learn(rows, COLUMNS)
-    assert task.settings == {"letters": case}
+    assert task.settings == {"texts": False, "letters": case}
     assert (chosen(task, 1).number, chosen(task, 1).label) == (1, label)
     examples = task.examples(rows, COLUMNS, labelled=True)
     assert [found.label for found in examples] == ["AC".index(said.strip().upper()) * 2 for said in labels]
@@ -143,9 +143,11 @@ def test_choices_that_are_called_by_letters(labels, case, label):
 def test_letters_are_the_names_of_choices_too():
     columns = {**COLUMNS, "choices": "A,B"}
     rows = [record(choices=None, A="in", B="it", label="B")]
-    assert Choose.learn(rows, columns).settings == {"letters": "upper"}
+    assert Choose.learn(rows, columns).settings == {"texts": False, "letters": "upper"}
     named = [record(choices={"label": ["A", "B"], "text": ["in", "it"]}, label="B")]
-    assert Choose.learn(named, COLUMNS).settings == {"letters": "upper"}
+    assert Choose.learn(named, COLUMNS).settings == {"texts": False, "letters": "upper"}
+    texts = [record(choices=["A", "B"], label="B")]
+    assert Choose.learn(texts, COLUMNS).settings == {"texts": True, "letters": "upper"}
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_letters_are_the_names_of_choices_too():
 )
 def test_letters_that_count_no_choices(choices, label):
     rows = [record(choices=choices, label=label)]
-    assert Choose.learn(rows, COLUMNS).settings == {}
+    assert "letters" not in Choose.learn(rows, COLUMNS).settings
 
 
 def test_labels_of_models_that_do_not_know_their_form_count_from_nought():
@@ -192,6 +194,26 @@ def test_the_gap_of_a_cloze_question():
     assert put_in("he _ it", "was") == "he was it"
     assert put_in("who was it?", "he") == "who was it? he"
     assert put_in("", "he") == "he"
+    assert put_in("he is ____ .", "tall") == "he is tall ."
+    assert put_in("他是_人", "好") == "他是好人"
+    assert put_in("the_____", "cat") == "thecat"
+    assert put_in("what does foo_bar do?", "nothing") == "what does foo_bar do? nothing"
+
+
+def test_what_labels_mean_is_as_in_training():
+    """`2` is the choice's number, though a file has nothing but labels that are texts of choices too."""
+    columns = {"choices": "choices", "label": "label"}
+    first, second = (
+        Record({"choices": choices, "label": label}, "here")
+        for choices, label in ((["10", "20", "30"], "1"), (["2", "1", "0"], "2"))
+    )
+    task = Choose.learn([first, second], columns)
+    assert [one.label for one in task.examples([first, second], columns, labelled=True)] == [1, 2]
+    assert task.examples([second], columns, labelled=True)[0].label == 2
+    texts = Choose.learn([second], columns)
+    assert texts.settings["texts"] is True
+    assert texts.examples([second], columns, labelled=True)[0].label == 0
+    assert texts.examples([first], columns, labelled=True)[0].label == 1
 
 
 def test_every_choice_is_a_row_that_fits():

@@ -47,15 +47,16 @@ def test_the_order_of_labels(labels, classes):
     ]
 
 
-EMPTY = "fill it in, leave the row out, or, if texts may have no label or several, add --multi-label."
+MISSING = "fill them in, leave those rows out, or, if texts may have no label or several, add --multi-label."
 
 
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
         (["a", "a"], "There must be at least two different labels to learn, but there is only 'a'."),
-        (["a", ""], f"x.csv, line 3: the label ('label') is empty; {EMPTY}"),
-        (["a", None], f"x.csv, line 3: the label ('label') is empty; {EMPTY}"),
+        (["a", "", " "], f"x.csv, line 3: the label ('label') is missing, as in 2 of 3 rows; {MISSING}"),
+        ([None, None, "a"], f"x.csv, line 2: the label ('label') is missing, as in 2 of 3 rows; {MISSING}"),
+        (["a", ""], "There must be at least two different labels to learn, but there is only 'a'."),
         (["a", ["b"]], "x.csv, line 3: 'label' must hold one label, but holds ['b']; add --multi-label."),
         (range(10_001), "10001 different labels are surely no labels; say which column has them with --label."),
     ],
@@ -169,9 +170,31 @@ def test_a_temperature_needs_right_and_wrong_answers():
     assert task.settings["temperature"] < 0.1
 
 
+@pytest.mark.parametrize("missing", [None, "", " ", float("nan"), "-"])
+def test_a_missing_label_is_left_out_and_told(caplog, missing):
+    """SNLI has -1 or a dash where its annotators did not agree."""
+    rows = records("neutral", missing, "entailment", "neutral", missing, "entailment")
+    task = Classify.learn(rows, COLUMNS)
+    assert task.classes == ("entailment", "neutral")
+    assert not caplog.records
+    assert [example.label for example in task.examples(rows, COLUMNS, labelled=True)] == [1, 0, 1, 0]
+    assert caplog.messages == ["2 of 6 examples have no label and are left out; the first is x.csv, line 3."]
+    assert len(task.examples(rows, COLUMNS, labelled=False)) == 6
+    with pytest.raises(UserError, match=r"x\.csv, line 2: the label \('label'\) is missing, as in 2 of 3 rows; fill"):
+        task.examples(records(missing, "neutral", missing), COLUMNS, labelled=True)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["+", "-"], ["1", "-", "0"], ["yes", "-"], ["-", "-", "-", "PER", "LOC"], ["n/a", "none", "a", "b"]],
+)
+def test_a_dash_that_is_a_label(labels):
+    assert set(Classify.learn(records(*labels), COLUMNS).classes) == set(labels)
+
+
 def test_nan_is_no_label():
-    with pytest.raises(UserError, match="is empty"):
-        Classify.learn(records("a", float("nan")), COLUMNS)
+    with pytest.raises(UserError, match="is missing"):
+        Classify.learn(records("a", float("nan"), float("nan")), COLUMNS)
     assert MultiLabel.learn(records("a", float("nan"), ["b", None]), COLUMNS).classes == ("a", "b")
 
 

@@ -1,5 +1,7 @@
 """Questions: answers in whichever way they are written, found where they are said to be or elsewhere."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from unmask import UserError
 from unmask.data.readers import Record
 from unmask.tasks.questions import Given, count_letters, find, given_answers, mostly_chinese, read_question
 
+CAT_SAT = [Given("cat", 4), Given("sat", 8)]
 COLUMNS = {"question": "question", "context": "context", "answers": "answers", "id": "id"}
 
 
@@ -28,6 +31,15 @@ def question(answers, context="the cat sat on the mat", **others):
         ("cat", [Given("cat", 4)]),
         ('[{"text": "cat", "start": 4}]', [Given("cat", 4)]),
         ("[1] cat", [Given("[1] cat", 4)]),
+        ("[1994]", [Given("[1994]", 4)]),
+        ("[]", []),
+        ("['cat', 'it\\'s']", [Given("cat", None), Given("it's", None)]),
+        ("{'text': ['cat'], 'answer_start': [4]}", [Given("cat", 4)]),
+        ("{'text': array(['cat', 'sat'], dtype=object), 'answer_start': array([4, 8], dtype=int32)}", CAT_SAT),
+        ("{'text': [], 'answer_start': []}", []),
+        ('{"text": ["cat"], "answer_start": [4]}', [Given("cat", 4)]),
+        ("{x} cat", [Given("{x} cat", 4)]),
+        (math.nan, []),
         ([{"text": "", "start": -1}], []),
         ("", []),
         (None, []),
@@ -35,6 +47,13 @@ def question(answers, context="the cat sat on the mat", **others):
 )
 def test_answers_however_written(value, expected):
     assert given_answers({"answers": value, "answer_start": "4"}, COLUMNS, "here") == expected
+
+
+def test_answers_that_cannot_be_read_are_no_text():
+    with pytest.raises(
+        UserError, match=r"line 3: the answers \"\{'text': \['cat' \.\.\..* cannot be read; write them as"
+    ):
+        given_answers({"answers": "{'text': ['cat' ... 'sat']}"}, COLUMNS, "line 3")
 
 
 def test_a_start_as_our_own_predictions_call_it():

@@ -223,7 +223,26 @@ def test_what_is_learned():
         9,
     )
     assert Read(settings=task.settings).settings == task.settings
-    assert [Read(settings={"chinese": c}).settings["max_answer_tokens"] for c in (True, False)] == [50, 30]
+
+
+@pytest.mark.parametrize(
+    ("context", "chinese", "longest"), [("他" * 60, None, 50), ("a " * 60, None, 30), ("a", True, 50)]
+)
+def test_a_folder_from_elsewhere_answers_as_the_language_has_it(context, chinese, longest):
+    task = Read(settings={"chinese": chinese})
+    question = Question("1", "what", context if len(context) > 1 else context * 60, ("x",), (None,), False, "here")
+    assert task.in_chinese([question]) == (longest == 50)
+    units = task.units([question], BYTES, Window(400))
+    first = units[0].at
+    outputs = []
+    for unit in units:
+        logits_L2 = np.zeros((unit.length, 2))
+        logits_L2[first, 0] = 9
+        logits_L2[first : unit.length - 1, 1] = np.arange(unit.length - 1 - first)
+        outputs.append(logits_L2)
+    [answer] = task.answers([question], units, outputs)
+    tokens = BYTES.encode_many([answer.text], special=False)[0].ids
+    assert abs(len(tokens) - longest) < 3
 
 
 def test_answers_are_looked_for_as_long_as_they_are_in_training():

@@ -43,6 +43,22 @@ def test_numbers_that_float32_cannot_hold(values):
         Regress.learn(records(*values), COLUMNS)
 
 
+def test_numbers_far_from_0_that_float32_would_make_one():
+    with pytest.raises(UserError) as error:
+        Regress.learn(records(1e9, 1e9 + 1, 1e9 + 2), COLUMNS)
+    assert str(error.value) == (
+        "The numbers in 'score' are around 1.000000e+09 and differ by 0.816 only, which float32 cannot tell apart; "
+        "take a number such as 1000000001 away from all of them."
+    ).replace("1.000000e+09", "1e+09")
+    assert Regress.learn(records(1990, 1991), COLUMNS).settings["mean"] == 1990.5
+
+
+def test_a_model_of_several_numbers():
+    task = Regress(("x", "y"))
+    with pytest.raises(UserError, match="This model gives 2 numbers for a text; regress is for models of one"):
+        task.answers([], [], [])
+
+
 @pytest.mark.parametrize("value", ["nan", float("nan"), "inf", "", None, "good", True, [1]])
 def test_what_is_no_number(value):
     with pytest.raises(UserError) as error:

@@ -13,9 +13,9 @@ from unmask import UserError, load_tokenizer
 from unmask.data.columns import choose_columns
 from unmask.data.readers import Record, read_records
 from unmask.tasks import schemes
-from unmask.tasks.metrics.entities import Entity
+from unmask.tasks.metrics.entities import Entity, per_label
 from unmask.tasks.spans import groups, solid, speakers
-from unmask.tasks.tag import Tag
+from unmask.tasks.tag import Tag, TagAnswer
 from unmask.tasks.tagged import TaggedExample, words_of
 from unmask.tasks.units import Window
 
@@ -189,6 +189,43 @@ def test_spans_are_learned_and_come_back():
     assert Tag.learn(records, columns, scheme="plain").classes == ("O", "LOC")
 
 
+def test_no_boundary_inside_a_word_is_given_to_the_model(caplog):
+    """The words of labelled texts are those of prediction, so a span inside a word cannot be found, and is missed."""
+    whole = [Record({"text": "Visit New York!", "spans": [[6, 14, "LOC"]]}, f"line {n}") for n in range(11)]
+    inside = Record({"text": "Toyotas sell in Rome", "spans": [[0, 6, "ORG"], [16, 20, "LOC"]]}, "line 12")
+    columns = {"text": "text", "spans": "spans"}
+    task = Tag.learn([*whole, inside], columns)
+    assert task.settings["characters"] is False
+    labelled = task.examples([inside], columns, labelled=True)
+    assert labelled[0].words == task.examples([inside], {"text": "text"}, labelled=False)[0].words
+    answers = round_trip(task, labelled, BPE, Window(30))
+    assert [entity[:3] for entity in answers[0].entities] == [(0, 7, "ORG"), (16, 20, "LOC")]
+    assert task.metrics(labelled, answers) == {"precision": 0.5, "recall": 0.5, "f1": 0.5, "accuracy": 1}
+    assert "a label begins or ends inside a word or token (first: line 12)" in caplog.text
+
+
+def test_where_spans_often_end_inside_words_characters_are_labelled(caplog):
+    caplog.set_level("INFO", logger="unmask")
+    records = [Record({"text": "서울에서 살아요", "spans": [[0, 2, "LOC"]]}, "line 1")]
+    columns = {"text": "text", "spans": "spans"}
+    task = Tag.learn(records, columns)
+    assert task.settings["characters"]
+    assert caplog.messages == ["1 of 1 spans begin or end inside a word, so characters are labelled one by one."]
+    examples = task.examples(records, columns, labelled=True)
+    answers = round_trip(task, examples, BYTES, Window(60))
+    assert [entity[:4] for entity in answers[0].entities] == [(0, 2, "LOC", "서울")]
+    assert task.metrics(examples, answers)["f1"] == 1
+
+
+def test_plain_labels_are_compared_word_by_word():
+    task = Tag(("NOUN", "VERB"), {"scheme": "plain"})
+    [example] = task.examples(conll("a/NOUN b/NOUN c/VERB"), CONLL, labelled=True)
+    said = TagAnswer(example.text, example.words, ("NOUN", "NOUN", "NOUN"), (1.0, 1.0, 1.0), ())
+    gold, found = task.compared(example, said)
+    noun = per_label([gold], [found])["NOUN"]
+    assert (noun.precision, noun.recall) == (pytest.approx(2 / 3), 1)
+
+
 def test_spans_that_say_another_text_are_told(caplog):
     spans = [{"start": 6, "end": 14, "label": "LOC", "text": "New York"}, {"start": 0, "end": 5, "label": "X"}]
     wrong = [{"start": 7, "end": 15, "label": "LOC", "text": "New York"}]
@@ -254,7 +291,8 @@ def test_labels_inside_a_token_are_said(caplog):
     with caplog.at_level(logging.WARNING, "unmask"):
         task.units([example], TOKENIZERS["WordPiece"], Window(9))
     assert caplog.messages == [
-        "In 1 of 1 texts a label begins or ends inside a token (first: a.conll, line 3); there the whole token counts."
+        "In 1 of 1 texts a label begins or ends inside a word or token (first: a.conll, line 3), which then counts as "
+        "whole."
     ]
 
 

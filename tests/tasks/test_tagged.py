@@ -1,5 +1,7 @@
 """Tagged texts: words by rule, texts of tokens, spans by character."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,18 @@ from odd_texts import TEXTS
 from unmask import UserError
 from unmask.data.readers import Record
 from unmask.tasks.metrics.entities import Entity
-from unmask.tasks.tagged import from_spans, from_tokens, join, listed, spans_of, tags_of, words_of
+from unmask.tasks.schemes import entities
+from unmask.tasks.tagged import (
+    by_character,
+    cut_words,
+    from_spans,
+    from_tokens,
+    join,
+    listed,
+    spans_of,
+    tags_of,
+    words_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -143,10 +156,26 @@ def test_spans(value):
     assert spans_of(Record({"s": ""}, "here"), "s", "New York") == []
 
 
-def test_words_are_cut_where_a_span_ends():
-    words, tags = from_spans("unbelievable北京", [Entity(2, 7, "X"), Entity(7, 12, "X")], "IOB2", characters=False)
-    assert words == [(0, 2), (2, 7), (7, 12), (12, 13), (13, 14)]
-    assert tags == ["O", "B-X", "B-X", "O", "O"]
+def test_words_are_as_in_prediction_and_belong_to_the_first_span_on_them():
+    text, spans = "unbelievable 北京 ", [Entity(2, 7, "X"), Entity(7, 12, "Y"), Entity(12, 16, "Z")]
+    words = words_of(text)
+    tags, bare = from_spans(text, spans, words, "IOB2")
+    assert tags == ["B-X", "B-Z", "I-Z"]
+    assert bare == [Entity(2, 7, "X"), Entity(7, 12, "Y"), Entity(13, 15, "Z")]
+    assert cut_words(spans, words) == 2
+    assert by_character([Entity(1, 3, "Z")], words) == bare[2:]
+
+
+@given(st.data(), TEXTS)
+def test_spans_come_back_from_characters(data, text):
+    """Where each character is a word, every span is whole, but for white space at its ends."""
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=6)))
+    spans = [Entity(*cut, "X") for cut in pairwise(cuts) if text[slice(*cut)].strip()]
+    words = words_of(text, characters=True)
+    tags, bare = from_spans(text, spans, words, "IOB2")
+    assert [text[one.start : one.end] for one in bare] == [text[one.start : one.end].strip() for one in spans]
+    assert by_character(entities(tags, "IOB2"), words) == bare
+    assert cut_words(bare, words) == 0
 
 
 @pytest.mark.parametrize(

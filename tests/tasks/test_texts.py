@@ -103,6 +103,17 @@ def test_a_first_text_that_windows_cannot_hold_is_said(caplog):
     assert "1 of 1 first texts of pairs are longer than 6 tokens and were cut (the first: line 1)" in caplog.text
 
 
+def test_a_short_second_text_takes_no_more_room_than_it_needs(caplog):
+    """As much of the first is read with a stride as without."""
+    long = [example("the " * 30, "of")]
+    with caplog.at_level(logging.WARNING):
+        ((cut,),) = sequences_of(long, TOKENIZERS["bert"], Window(24))
+    assert "pass --stride to read second texts whole, in windows" in caplog.text
+    ((window,),) = sequences_of(long, TOKENIZERS["bert"], Window(24, 8))
+    assert window == cut
+    assert len(window.ids) == 24
+
+
 def test_windows_without_room():
     for pair, special in ((None, 2), ("of " * 9, 3)):
         with pytest.raises(UserError, match=f"3 tokens hold no text beside {special} special ones" if pair else ".*"):

@@ -76,5 +76,5 @@ def test_a_run_that_went_back_behind_its_best(tmp_path, variable):
     before = Carried(step=1, best=0.5, best_step=1)
     look(best, variable, carried, 2, 0.6)
     look(best, variable, before, 2, 0.4)
-    best.restore(before)
+    assert best.restore(before) == 2
     assert np.asarray(variable).tolist() == [2, 2]

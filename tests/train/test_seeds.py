@@ -45,6 +45,8 @@ def test_two_seeds_with_a_stop_between(tuned, tmp_path, monkeypatch):
     assert found["accuracy"] == max(values) == values[best]
     weights = [(folder / "model.safetensors").read_bytes() for folder in (out, out / "seeds" / str(best))]
     assert weights[0] == weights[1]
+    assert (out / "run.json").read_bytes() == (out / "seeds" / str(best) / "run.json").read_bytes()
+    assert not {".lock", ".saving"} & {path.name for path in out.iterdir()}
     plans = [json.loads((out / "seeds" / str(n) / "run.json").read_text()) for n in (0, 1)]
     assert [plan["recipe"]["split_seed"] for plan in plans] == [0, 0]  # the same examples are held out
     others = [(out / "seeds" / str(n) / "model.safetensors").read_bytes() for n in (0, 1)]

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import string
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Listed
@@ -20,6 +21,9 @@ from unmask.tasks.units import Unit, Window
 from unmask.text import Tokenizer
 
 log = logging.getLogger("unmask")
+
+_GAP = re.compile(r"__+|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+"""Of a cloze question; a lone mark inside a name is none."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,17 @@ class Chosen:
     """The same as the training data said it: as a number from 0 or from 1, or as a letter from A or a."""
 
 
+class _Choices(NamedTuple):
+    texts: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """What they are called, such as A, B, C, where the data say so."""
+
+
 class Choose(Task[ChoiceExample, Chosen]):
     """One of the choices that each example brings along.
 
-    Settings, both absent where labels count from 0: `first`, 1 where they count from 1; `letters`, "upper" or "lower"
-    where they are letters.
+    Settings: `texts`, whether labels are the texts of choices, which may look like numbers; absent where labels count
+    from 0: `first`, 1 where they count from 1; `letters`, "upper" or "lower" where they are letters.
     """
 
     name: ClassVar[str] = "choose"
@@ -62,24 +72,40 @@ class Choose(Task[ChoiceExample, Chosen]):
         """The task, which has no labels of its own, but knows if choices are counted from 0, from 1 or by letters."""
         del options
         labels = [(record.values.get(columns["label"]), _choices(record, columns["choices"])) for record in records]
+        texts = _are_texts(labels)
         if _counted_from(labels):
             log.info("The labels in %r count the choices from 1.", columns["label"])
-            return cls((), {"first": 1})
-        case = _case_of_letters(labels)
-        return cls((), {"letters": case} if case else {})
+            return cls((), {"texts": texts, "first": 1})
+        case = _case_of_letters(labels, texts=texts)
+        return cls((), {"texts": texts} | ({"letters": case} if case else {}))
 
     def examples(self, records: Iterable[Record], columns: Mapping[str, str], *, labelled: bool) -> list[ChoiceExample]:
         """Contexts, questions and choices, with the number of the right one."""
         records = list(records)
         offered = [_choices(record, columns["choices"]) for record in records]
-        first = int(self.settings.get("first", 0))
-        right = _right_ones(records, columns["label"], offered, first) if labelled else [None] * len(records)
+        right = self._right_ones(records, columns["label"], offered) if labelled else [None] * len(records)
         found = []
         for record, choices, label in zip(records, offered, right, strict=True):
             question = text_of(record, columns["question"]) if columns.get("question") else ""
             context = text_of(record, columns["context"]) if columns.get("context") else ""
             found.append(ChoiceExample(context, question, choices.texts, label, record.place))
         return found
+
+    def _right_ones(self, records: Listed[Record], column: str, offered: Listed[_Choices]) -> list[int]:
+        """The numbers of the right choices; an error where a label is none of them."""
+        labels = [(record.values.get(column), choices) for record, choices in zip(records, offered, strict=True)]
+        texts, first = self.settings.get("texts"), int(self.settings.get("first", 0))
+        texts = _are_texts(labels) if texts is None else texts  # a folder from elsewhere does not say
+        right = []
+        for record, (said, choices) in zip(records, labels, strict=True):
+            number, count = _right(said, choices, first, texts=texts), len(choices.texts)
+            if number is None:
+                raise UserError(
+                    f"{record.place}: the label {said!r} is none of {count} choices; say it as {first} to "
+                    f"{count - 1 + first}, A to {string.ascii_uppercase[:count][-1]}, or by the choice's text."
+                )
+            right.append(number)
+        return right
 
     def units(self, examples: Listed[ChoiceExample], tokenizer: Tokenizer, window: Window) -> list[Unit]:
         """For each example a row for each choice: the context, then question and choice. Long contexts are cut."""
@@ -130,16 +156,15 @@ class Choose(Task[ChoiceExample, Chosen]):
 
 
 def put_in(question: str, choice: str) -> str:
-    """The choice in the gap of a cloze question (`_`), or after the question."""
-    if "_" in question:
-        return question.replace("_", choice, 1)
+    """The choice in the gap of a cloze question, or after the question.
+
+    >>> put_in("He is ____ .", "tall"), put_in("What does foo_bar do?", "Nothing.")
+    ('He is tall .', 'What does foo_bar do? Nothing.')
+    """
+    found = _GAP.search(question)
+    if found:
+        return question[: found.start()] + choice + question[found.end() :]
     return f"{question} {choice}".strip()
-
-
-class _Choices(NamedTuple):
-    texts: tuple[str, ...]
-    names: tuple[str, ...] = ()
-    """What they are called, such as A, B, C, where the data say so."""
 
 
 def _choices(record: Record, column: str) -> _Choices:
@@ -179,7 +204,7 @@ def _counted_from(labels: Listed[tuple[Any, _Choices]]) -> int:
     return int(any(number == len(choices.texts) for number, (_, choices) in zip(numbers, labels, strict=True)))
 
 
-def _case_of_letters(labels: Listed[tuple[Any, _Choices]]) -> str | None:
+def _case_of_letters(labels: Listed[tuple[Any, _Choices]], *, texts: bool) -> str | None:
     """`lower` or `upper` where all labels are letters, the first choice being A; where the cases are mixed, `upper`.
 
     A letter may also be the name or the text of a choice at another place: the labels are then no such letters.
@@ -187,7 +212,8 @@ def _case_of_letters(labels: Listed[tuple[Any, _Choices]]) -> str | None:
     said = [str(label).strip() for label, _ in labels]
     if not said or not all(len(text) == 1 and text in string.ascii_letters for text in said):
         return None
-    if [string.ascii_uppercase.index(text.upper()) for text in said] != _numbers(labels, 0):
+    numbers = [_right(*label, 0, texts=texts) for label in labels]
+    if [string.ascii_uppercase.index(text.upper()) for text in said] != numbers:
         return None
     return "lower" if all(text.islower() for text in said) else "upper"
 
@@ -199,34 +225,19 @@ def _whole(said: Any) -> int | None:
     return int(text) if text.isdecimal() else None
 
 
-def _right_ones(records: Listed[Record], column: str, offered: Listed[_Choices], first: int) -> list[int]:
-    """The numbers of the right choices, which the labels count from `first`; an error where a label is none of them."""
-    labels = [(record.values.get(column), choices) for record, choices in zip(records, offered, strict=True)]
-    right = []
-    for record, (said, choices), number in zip(records, labels, _numbers(labels, first), strict=True):
-        if number is None:
-            count = len(choices.texts)
-            raise UserError(
-                f"{record.place}: the label {said!r} is none of {count} choices; say it as {first} to "
-                f"{count - 1 + first}, A to {string.ascii_uppercase[:count][-1]}, or by the choice's text."
-            )
-        right.append(number)
-    return right
+def _are_texts(labels: Listed[tuple[Any, _Choices]]) -> bool:
+    """Whether every label is the text of one of its choices, though some may look like numbers or letters."""
+    return all(isinstance(said, str) and said.strip() in choices.texts for said, choices in labels)
 
 
-def _numbers(labels: Listed[tuple[Any, _Choices]], first: int) -> list[int | None]:
-    """The number of the choice that each label means.
+def _right(said: Any, choices: _Choices, first: int, *, texts: bool = False) -> int | None:
+    """The number of the right choice: said by its name, as a number, as a letter from A, or by its text.
 
-    Where every label is the text of one of its choices, that is meant, though some may look like numbers or letters.
+    With `texts` a text comes before all others.
     """
-    if all(isinstance(said, str) and said.strip() in choices.texts for said, choices in labels):
-        return [choices.texts.index(said.strip()) for said, choices in labels]
-    return [_right(said, choices, first) for said, choices in labels]
-
-
-def _right(said: Any, choices: _Choices, first: int) -> int | None:
-    """The number of the right choice: said by its name, as a number, as a letter from A, or by its text."""
     text, count, number = str(said).strip(), len(choices.texts), _whole(said)
+    if texts and text in choices.texts:
+        return choices.texts.index(text)
     if text in choices.names:
         return choices.names.index(text)
     if number is not None and 0 <= number - first < count:

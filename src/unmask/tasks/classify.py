@@ -28,6 +28,8 @@ _MOST_CLASSES = 10_000
 _GOOD = {"正", "正面", "正向", "好评"}
 """Names of a positive class that stand before its opposite's in the order of characters."""
 _WHOLE = re.compile(r"[-+]?\d+\.0+")
+_DASH = "-"
+"""What SNLI and OCNLI write where their annotators did not agree."""
 _YES, _NO = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no", "", "none", "nan"}
 
 
@@ -58,27 +60,43 @@ class Classify(Task[TextExample, Classified]):
 
     @classmethod
     def learn(cls, records: Iterable[Record], columns: Mapping[str, str], **options: Any) -> "Classify":
-        """The task with the labels that occur."""
+        """The task with the labels that occur; some may be missing."""
         del options
-        counts = Counter(_label(record, columns["label"]) for record in records)
+        places: dict[str, list[str]] = {}
+        for record in records:
+            places.setdefault(_label(record, columns["label"]), []).append(record.place)
+        n = sum(map(len, places.values()))
+        _refuse_many_missing(places.pop("", []), n, columns["label"])
+        # What most have is a class, whatever it is called.
+        if 2 * len(places.get(_DASH, [])) <= n and _is_missing(_DASH, [label for label in places if label != _DASH]):
+            places.pop(_DASH, None)
         forms: dict[str, str] = {}
-        for label, _ in counts.most_common():
+        for label in sorted(places, key=lambda label: -len(places[label])):
             forms.setdefault(_same(label), label)
         _tell_of_case(forms.values())
         return cls(_ordered(forms.values()))
 
     def examples(self, records: Iterable[Record], columns: Mapping[str, str], *, labelled: bool) -> list[TextExample]:
-        """Texts with the numbers of their labels."""
+        """Texts with the numbers of their labels; those whose label is missing are left out, counted and said."""
         number = {_same(name): i for i, name in enumerate(self.classes)}
-        found = []
+        found: list[TextExample] = []
+        missing: list[str] = []
         for record in records:
             label = None
             if labelled:
                 said = _label(record, columns["label"])
                 label = number.get(_same(said))
+                if label is None and _is_missing(said, self.classes):
+                    missing.append(record.place)
+                    continue
                 if label is None:
                     raise UserError(_unknown(record, said, self.classes))
             found.append(TextExample(*texts_of(record, columns), label, record.place))
+        if missing:
+            n = len(found) + len(missing)
+            _refuse_many_missing(missing, n, columns["label"])
+            told = f"{len(missing):,} of {n:,} examples have no label and are left out"
+            log.warning("%s; the first is %s.", told, missing[0])
         return found
 
     def units(self, examples: Listed[TextExample], tokenizer: Tokenizer, window: Window) -> list[Unit]:
@@ -235,6 +253,7 @@ def probabilities_of(answers: Listed[Classified] | Listed[MultiClassified]) -> n
 
 
 def _label(record: Record, column: str) -> str:
+    """The label of a record, or nothing where it is missing."""
     if column not in record.values and "," in column:
         raise UserError(f"--label {column} names several columns; add --multi-label.")
     value = record.values.get(column)
@@ -244,13 +263,23 @@ def _label(record: Record, column: str) -> str:
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # a column of whole numbers with a gap is one of floats in many tools
-    text = "" if is_missing(value) else str(value).strip()
-    if not text:
+    return "" if is_missing(value) else str(value).strip()
+
+
+def _is_missing(label: str, others: Listed[str]) -> bool:
+    """Whether nothing was said, or a dash where the other labels are words."""
+    if label != _DASH:
+        return not label
+    return len(others) > 1 and all(any(map(str.isalpha, other)) for other in others)
+
+
+def _refuse_many_missing(places: Listed[str], n: int, column: str) -> None:
+    """A few may be missing in any data, but not most of them."""
+    if 2 * len(places) > n:
         raise UserError(
-            f"{record.place}: the label ({column!r}) is empty; fill it in, leave the row out, or, if texts may have no "
-            "label or several, add --multi-label."
+            f"{places[0]}: the label ({column!r}) is missing, as in {len(places):,} of {n:,} rows; fill them in, leave "
+            "those rows out, or, if texts may have no label or several, add --multi-label."
         )
-    return text
 
 
 def _same(label: str) -> str:

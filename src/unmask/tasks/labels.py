@@ -1,13 +1,12 @@
 """Several labels in one cell: a list as JSON or Python writes it, or a text with one separator in the whole column."""
 
-import ast
-import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from unmask.errors import UserError
 from unmask.tasks.texts import is_missing
+from unmask.tasks.written import read_list
 
 SEPARATORS = ("\t", "|｜", ";；", ",，", "、")
 """What parts labels, the strongest first; the forms of one sign are one separator, as people mix them."""
@@ -15,10 +14,6 @@ BLANK = " "
 WHOLE = ""
 """The separator of texts that are one label each."""
 _ANY = "".join(SEPARATORS)
-_LIST = re.compile(r"\[.*\]|\(.*\)|\{.*\}", re.DOTALL)
-_PART = re.compile(r"""('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|[-+.\w]++)(\s+(?=['"\w.+-]))?""", re.DOTALL)
-"""A part of a list, and the blanks up to the next if no comma is between: NumPy writes none, and Python would read
-'a' 'b' as one text."""
 _CLEARLY = 2
 
 
@@ -34,41 +29,6 @@ def said_in(value: Any) -> list[str] | str:
     if isinstance(value, list | tuple):
         return _distinct(str(part) for part in value if not is_missing(part))
     return "" if is_missing(value) else str(value).strip()
-
-
-def read_list(text: str) -> list[Any] | None:
-    """The parts of a list as JSON, Python or NumPy writes it, without blanks around it; None if it is no list.
-
-    >>> read_list('["a", "b"]'), read_list("['a', 'b']"), read_list("['a' 'b']"), read_list("[a, b]")
-    (['a', 'b'], ['a', 'b'], ['a', 'b'], None)
-    """
-    if not _LIST.fullmatch(text):
-        return [] if text == "set()" else None
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return _read_python(text)
-    return found if isinstance(found, list) else None
-
-
-def _read_python(text: str) -> list[Any] | None:
-    """The parts of a list, tuple or set of texts and numbers, in their order; nothing is run."""
-    try:
-        commas = _PART.sub(lambda part: part[1] + ", " if part[2] else part[1], text)
-        tree = ast.parse(commas, mode="eval").body
-        if not isinstance(tree, ast.List | ast.Tuple | ast.Set):
-            return None
-        parts = [ast.literal_eval(_bare(part)) for part in tree.elts]
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return None
-    return parts if all(isinstance(part, str | int | float) for part in parts) else None
-
-
-def _bare(part: ast.expr) -> ast.expr:
-    """What a value of NumPy 2 holds, which writes its type around it: `np.str_('O')`, `np.int64(3)`."""
-    if isinstance(part, ast.Call) and len(part.args) == 1 and not part.keywords:
-        return part.args[0] if ast.unparse(part.func).startswith("np.") else part
-    return part
 
 
 def parted(said: list[str] | str, separator: str | None) -> list[str]:

@@ -1,9 +1,7 @@
 """Questions on a text whose answers are parts of it, as SQuAD (Rajpurkar et al. 2016, 2018), CMRC and DRCD ask them."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +9,13 @@ import numpy as np
 
 from unmask.data.readers import Record
 from unmask.errors import UserError
-from unmask.tasks.texts import text_of
+from unmask.tasks.texts import is_missing, text_of
+from unmask.tasks.written import read_list, read_object
 from unmask.text.sentences import HAN
 
 _HAN = re.compile(f"[{HAN}]")
 _LETTER = re.compile(r"[^\W\d_]")
+_OBJECT = re.compile(r"""\{\s*['"](?:text|answer_start|start)['"]\s*:""")
 _HEAD = 100
 
 
@@ -83,12 +83,12 @@ def given_answers(values: Mapping[str, Any], columns: Mapping[str, str], place: 
     """The answers of a record, in whichever way they are written; empty ones are none.
 
     They may be a text, with its start in another column; a list of texts; a list of {"text", "start"}; or
-    {"text": […], "answer_start": […]}; each of these also as JSON.
+    {"text": […], "answer_start": […]}; each of these also as JSON, Python or pandas writes it.
     """
     value = values.get(columns.get("answers", "answers"))
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        with suppress(ValueError):  # an answer may begin with a bracket
-            value = json.loads(value)
+    if isinstance(value, str):
+        written = _written(value.strip(), place)
+        value = value if written is None else written
     if isinstance(value, str):
         start = values.get("answer_start", values.get("start"))  # `start` is what `unmask predict` calls it
         value = [{"text": value, "start": start}]
@@ -101,10 +101,21 @@ def given_answers(values: Mapping[str, Any], columns: Mapping[str, str], place: 
     return [one for one in given if one.text]
 
 
+def _written(text: str, place: str) -> Any:
+    """A list or an object of answers in a cell; None if it holds a text, which may begin with a bracket."""
+    if text[:1] == "{":
+        found = read_object(text)
+        if found is None and _OBJECT.match(text):
+            raise UserError(f"{place}: the answers {text[:60]!r} cannot be read; write them as JSON.")
+        return found
+    listed = read_list(text) if text[:1] == "[" else None
+    return listed if listed is not None and all(isinstance(one, str | dict) for one in listed) else None
+
+
 def _listed(value: Any) -> list[Any]:
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
+    return [] if is_missing(value) else list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _given(one: Any, place: str) -> Given:

@@ -78,8 +78,8 @@ class Read(Task[Question, ReadAnswer]):
 
     Settings: `impossible`, whether a question may have no answer; `null_threshold`, how much better the score of no
     answer must be than that of the best span; `max_answer_tokens` (None: as long as those of the first units that are
-    made with answers); `n_best`; `chinese`, whether answers are measured by CMRC's rules (None: if most letters of the
-    answers are Chinese).
+    made with answers; absent: as the language of a question has it); `n_best`; `chinese`, whether answers are measured
+    by CMRC's rules (None: if most letters of the answers are Chinese).
     """
 
     name: ClassVar[str] = "read"
@@ -87,13 +87,11 @@ class Read(Task[Question, ReadAnswer]):
     metric: ClassVar[str] = "f1"
 
     def __init__(self, classes: tuple[str, ...] = (), settings: Mapping[str, Any] | None = None) -> None:
-        given = dict(settings or {})
-        longest = _LONGEST_CHINESE if given.get("chinese") else _LONGEST
         defaults = {"impossible": False, "null_threshold": 0.0, "n_best": _N_BEST, "chinese": None}
-        super().__init__(classes, {**defaults, "max_answer_tokens": longest, **given})
+        super().__init__(classes, {**defaults, **(settings or {})})
         for name in ("max_answer_tokens", "n_best"):
-            if self.settings[name] is not None and self.settings[name] < 1:
-                raise UserError(f"{name} is {self.settings[name]}; it must be 1 at least.")
+            if (most := self.settings.get(name)) is not None and most < 1:
+                raise UserError(f"{name} is {most}; it must be 1 at least.")
 
     @classmethod
     def learn(cls, records: Iterable[Record], columns: Mapping[str, str], **options: Any) -> "Read":
@@ -161,7 +159,7 @@ class Read(Task[Question, ReadAnswer]):
             lengths += [] if tokens is None else [tokens[1] - tokens[0] + 1]
             lost += [example.place] * (example.span is not None and not made[0].targets)
             units += made
-        if lengths and self.settings["max_answer_tokens"] is None:
+        if lengths and self.settings.get("max_answer_tokens", _LONGEST) is None:
             self.settings["max_answer_tokens"] = max(_LONGEST, int(np.quantile(lengths, _MOST, method="higher")))
         cut_at = [example.place for example in examples if len(asked[example.question].ids) > longest]
         blank = [example.place for example in examples if not (example.question.strip() and example.context.strip())]
@@ -184,7 +182,7 @@ class Read(Task[Question, ReadAnswer]):
         return [self._answer(example, windows) for example, windows in zip(examples, of_example, strict=True)]
 
     def _answer(self, example: Question, windows: list[tuple[ReadUnit, np.ndarray]]) -> ReadAnswer:
-        scores_ND, null = span_scores(windows, self.settings["max_answer_tokens"] or _LONGEST)
+        scores_ND, null = span_scores(windows, self._longest(example))
         if not np.isfinite(scores_ND).any():
             return ReadAnswer("", 0, 0, 1.0, 0.0, ())
         best = float(scores_ND.max())
@@ -200,6 +198,11 @@ class Read(Task[Question, ReadAnswer]):
             return ReadAnswer("", 0, 0, float(np.exp(null - top)) / total, null - best, tuple(n_best))
         return ReadAnswer(*n_best[0], null - best, tuple(n_best))
 
+    def _longest(self, example: Question) -> int:
+        """How many tokens an answer may have; in Chinese a character is one."""
+        by_language = _LONGEST_CHINESE if self.in_chinese([example]) else _LONGEST
+        return int(self.settings.get("max_answer_tokens") or by_language)
+
     def decide(self, examples: Listed[Question], units: Listed[Unit], outputs: Listed[np.ndarray]) -> None:
         """Sets the threshold of no answer to the one with the best F1 on these questions."""
         if not self.settings["impossible"]:
@@ -208,7 +211,7 @@ class Read(Task[Question, ReadAnswer]):
         answers = self.answers(examples, units, outputs)
         spans = [answers[number].n_best[0].text if answers[number].n_best else "" for number in known]
         gold = [examples[number].answers for number in known]
-        f1_N = answer_scores(spans, gold, chinese=self._chinese(examples))[:, 1]
+        f1_N = answer_scores(spans, gold, chinese=self.in_chinese(examples))[:, 1]
         scores_N = np.array([answers[number].score_diff for number in known])
         impossible_N = np.array([examples[number].impossible for number in known])
         self.settings["null_threshold"] = best_null_threshold(scores_N, f1_N, impossible_N)
@@ -227,9 +230,10 @@ class Read(Task[Question, ReadAnswer]):
     def statistic(self, examples: Listed[Question], answers: Listed[ReadAnswer]) -> Statistic:
         """`exact_match` and `f1` in per cent by SQuAD's rules, in Chinese by CMRC's; see `answer_metrics`."""
         gold = [example.answers for example in examples]
-        return answer_statistic([answer.text for answer in answers], gold, chinese=self._chinese(examples))
+        return answer_statistic([answer.text for answer in answers], gold, chinese=self.in_chinese(examples))
 
-    def _chinese(self, examples: Listed[Question]) -> bool:
+    def in_chinese(self, examples: Listed[Question]) -> bool:
+        """Whether answers are measured by CMRC's rules: as was learnt, or as these examples look."""
         if self.settings["chinese"] is not None:
             return bool(self.settings["chinese"])
         return mostly_chinese(count_letters(example) for example in examples)

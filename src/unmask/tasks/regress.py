@@ -19,6 +19,8 @@ from unmask.tasks.units import Unit, Window
 from unmask.text import Tokenizer
 
 _LEAST, _MOST = 1e-30, 1e30
+_MOST_SPREADS = 1e5
+"""So many deviations away from 0, float32 still tells numbers apart that differ by a hundredth of one."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,13 @@ class Regress(Task[TextExample, Measured]):
                 f"The numbers in {column!r} go from {low:.3g} to {high:.3g}, which float32 cannot hold; "
                 "give them in another unit."
             )
-        return cls((column,), {"mean": float(values.mean()), "scale": float(values.std())})
+        mean, spread = float(values.mean()), float(values.std())
+        if max(-low, high) > _MOST_SPREADS * spread:
+            raise UserError(
+                f"The numbers in {column!r} are around {mean:.9g} and differ by {spread:.3g} only, which float32 "
+                f"cannot tell apart; take a number such as {mean:.0f} away from all of them."
+            )
+        return cls((column,), {"mean": mean, "scale": spread})
 
     def _affine(self) -> tuple[float, float]:
         return float(self.settings.get("mean", 0.0)), float(self.settings.get("scale", 1.0))
@@ -80,6 +88,8 @@ class Regress(Task[TextExample, Measured]):
     ) -> list[Measured]:
         """The model's number; those of several windows are averaged."""
         mean, scale = self._affine()
+        if len(self.classes) > 1:
+            raise UserError(f"This model gives {len(self.classes)} numbers for a text; regress is for models of one.")
         return [Measured(float(value * scale + mean)) for (value,) in mean_of_windows(len(examples), units, outputs)]
 
     def taken_in(self) -> tuple[float, float]:

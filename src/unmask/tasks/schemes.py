@@ -107,6 +107,11 @@ def entities(tags: Sequence[str], scheme: str) -> list[Entity]:
     return found
 
 
+def words(tags: Sequence[str]) -> list[Entity]:
+    """Plain labels word by word: each that is not outside."""
+    return [Entity(place, place + 1, tag) for place, tag in enumerate(tags) if tag not in (OUTSIDE, "")]
+
+
 def _plain(tags: Sequence[str]) -> list[tuple[str, str]]:
     return [(OUTSIDE, "") if tag in (OUTSIDE, "") else ("I", tag) for tag in tags]
 

@@ -7,11 +7,11 @@ the label before it. So every word gets a label.
 """
 
 import logging
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -25,12 +25,15 @@ from unmask.tasks.metrics.entities import Entity, entity_statistic
 from unmask.tasks.spans import Span, groups, solid, speakers
 from unmask.tasks.tagged import (
     TaggedExample,
+    by_character,
+    cut_words,
     from_spans,
     from_tokens,
     listed,
     misplaced,
     spans_of,
     tags_of,
+    touching,
     words_of,
 )
 from unmask.tasks.task import Task
@@ -44,6 +47,8 @@ log = logging.getLogger("unmask")
 
 _AT_ONCE = 4096
 _DEFAULT_SCHEME = "IOB2"
+_OFTEN_CUT = 0.1
+"""If more of the spans begin or end inside a word, as in languages that write words together, no word is whole."""
 
 
 class TaggedEntity(NamedTuple):
@@ -122,7 +127,7 @@ class Tag(Task[TaggedExample, TagAnswer]):
         """
         scheme = None if options.get("scheme") is None else schemes.named(options["scheme"])
         tags: list[list[str]] = []
-        labels, kinds = Counter[str](), Counter[str]()
+        labels, kinds, n_cut = Counter[str](), Counter[str](), 0
         for record in records:
             if "tokens" in columns:
                 kinds.update(map(_kind, listed(record, columns["tokens"])))
@@ -130,13 +135,21 @@ class Tag(Task[TaggedExample, TagAnswer]):
                 tags.append(listed(record, columns["tags"]))
             elif "spans" in columns:
                 text = text_of(record, columns["text"])
-                labels.update(span.label for span in spans_of(record, columns["spans"], text))
+                spans = spans_of(record, columns["spans"], text)
+                labels.update(span.label for span in spans)
+                n_cut += cut_words(spans, words_of(text))
         if scheme is None and "tags" in columns:
             scheme = schemes.guess_scheme(tags)
             said = "plain labels" if scheme == "plain" else scheme
             log.info("The tags are read as %s (another scheme: --scheme).", said)
         scheme = scheme or _DEFAULT_SCHEME
         characters = kinds["Han"] * 4 > kinds["other"] and kinds["long"] * 100 < kinds.total()
+        if n_cut > _OFTEN_CUT * labels.total():
+            characters = True
+            log.info(
+                "%d of %d spans begin or end inside a word, so characters are labelled one by one.",
+                *(n_cut, labels.total()),
+            )
         return cls(_classes(tags, labels, scheme), {"scheme": scheme, "characters": characters})
 
     def examples(self, records: Iterable[Record], columns: Mapping[str, str], *, labelled: bool) -> list[TaggedExample]:
@@ -183,6 +196,7 @@ class Tag(Task[TaggedExample, TagAnswer]):
     ) -> tuple[TaggedExample, list[str]]:
         """A record as an example, and the tags that break the scheme."""
         characters, tags, breaking = bool(self.settings["characters"]), None, list[str]()
+        spans: list[Entity] | None = None
         if "tokens" in columns or (labelled and "tags" in columns):
             text, words = from_tokens(record, columns, characters=characters)
             if labelled:
@@ -192,10 +206,11 @@ class Tag(Task[TaggedExample, TagAnswer]):
             text = text_of(record, columns["text"])
             words = words_of(text, characters=characters)
             if labelled:
-                spans = spans_of(record, columns["spans"], text)
-                words, tags = from_spans(text, spans, self.scheme, characters=characters)
+                tags, spans = from_spans(text, spans_of(record, columns["spans"], text), words, self.scheme)
         kept = None if tags is None else tuple(self._canonical(tags))
-        example = TaggedExample(text, tuple(words), kept, record.place)
+        # Plain labels are compared word by word.
+        whole = None if spans is None or self.scheme == "plain" else tuple(spans)
+        example = TaggedExample(text, tuple(words), kept, record.place, whole)
         self._refuse_unknown(example, "write O for it" if "tags" in columns else "leave its span out")
         return example, breaking
 
@@ -239,15 +254,22 @@ class Tag(Task[TaggedExample, TagAnswer]):
             for number, (example, encoding) in enumerate(zip(part, encodings, strict=True), start=at):
                 tokens, spans = groups(speakers(example.words, solid(example.text, encoding.offsets)))
                 targets, exact = self._targets(example.tags, spans)
-                inexact += [] if exact else [example.place]
+                inexact += [] if exact and self._is_whole(example) else [example.place]
                 windows = cut(len(encoding.ids), room, overlap)
                 units += _windows(number, frame, encoding.ids, windows, (tokens, spans, targets))
         if inexact:
             log.warning(
-                "In %d of %d texts a label begins or ends inside a token (first: %s); there the whole token counts.",
+                "In %d of %d texts a label begins or ends inside a word or token (first: %s), which then counts as "
+                "whole.",
                 *(len(inexact), len(examples), inexact[0]),
             )
         return units
+
+    def _is_whole(self, example: TaggedExample) -> bool:
+        """Whether the entities that the data say by character are those that the words' tags make."""
+        if example.entities is None:
+            return True
+        return tuple(by_character(schemes.entities(example.tags or (), self.scheme), example.words)) == example.entities
 
     def _targets(self, tags: Listed[str] | None, spans: list[Span]) -> tuple[list[int] | None, bool]:
         """The class of each group of words, and whether the words' tags can be had back from them."""
@@ -256,7 +278,7 @@ class Tag(Task[TaggedExample, TagAnswer]):
         if self.scheme == "plain":
             chosen = [tags[first] for first, _ in spans]
         else:
-            chosen = schemes.tags(_grouped(schemes.entities(tags, self.scheme), spans), len(spans), self.scheme)
+            chosen = schemes.tags(touching(schemes.entities(tags, self.scheme), spans), len(spans), self.scheme)
         exact = self._word_tags(chosen, spans, len(tags)) == list(tags)
         return [self.index.get(tag, -1) for tag in chosen], exact
 
@@ -308,12 +330,23 @@ class Tag(Task[TaggedExample, TagAnswer]):
                 len(examples),
             )
 
+    def compared(self, example: TaggedExample, answer: TagAnswer) -> tuple[list[Entity], list[Entity]]:
+        """What is there to be found and what was found: by word, or by character if the data say it so.
+
+        With plain labels, such as parts of speech, each word is compared by itself.
+        """
+        read = schemes.words if self.scheme == "plain" else partial(schemes.entities, scheme=self.scheme)
+        gold, found = read(example.tags or ()), read(answer.tags)
+        if example.entities is None:
+            return gold, found
+        return list(example.entities), by_character(found, answer.words)
+
     def statistic(self, examples: Listed[TaggedExample], answers: Listed[TagAnswer]) -> Statistic:
         """`accuracy` over words, and but for plain labels `precision`, `recall` and `f1` of entities."""
         pairs = [(example.tags or (), answer.tags) for example, answer in zip(examples, answers, strict=True)]
         counts_N2 = np.array([(sum(map(str.__eq__, *pair)), len(pair[0])) for pair in pairs]).reshape(-1, 2)
-        gold, found = ([schemes.entities(pair[side], self.scheme) for pair in pairs] for side in (0, 1))
-        of_entities = entity_statistic(gold, found)
+        compared = [self.compared(example, answer) for example, answer in zip(examples, answers, strict=True)]
+        of_entities = entity_statistic([gold for gold, _ in compared], [found for _, found in compared])
 
         def statistic(indices: np.ndarray) -> dict[str, float]:
             right, n_words = counts_N2[indices].sum(0).tolist()
@@ -340,19 +373,6 @@ def _classes(tags: list[list[str]], labels: Counter[str], scheme: str) -> tuple[
         only = f"only the label {classes[0]!r}" if classes else "no labels"
         raise UserError(f"The training data have {only}; tagging needs two at least.")
     return classes
-
-
-def _grouped(entities: list[Entity], spans: list[Span]) -> list[Entity]:
-    """Entities of words as entities of groups: each takes every group that it touches, but none twice."""
-    found: list[Entity] = []
-    firsts, ends = [first for first, _ in spans], [end for _, end in spans]
-    taken = 0
-    for start, end, label in entities:
-        first, last = max(taken, bisect_right(ends, start)), bisect_left(firsts, end)
-        if first < last:
-            found.append(Entity(first, last, label))
-            taken = last
-    return found
 
 
 def _group_of_word(spans: list[Span], n_words: int) -> list[int]:

@@ -16,10 +16,10 @@ import numpy as np
 from unmask.data.readers import Record
 from unmask.errors import UserError
 from unmask.tasks import schemes
-from unmask.tasks.labels import read_list
 from unmask.tasks.metrics.entities import Entity
 from unmask.tasks.spans import Span
 from unmask.tasks.texts import text_of
+from unmask.tasks.written import read_list
 from unmask.text.sentences import HAN
 
 # Languages whose words stand without spaces: Chinese characters, their marks, kana, full-width forms.
@@ -43,6 +43,8 @@ class TaggedExample:
     tags: tuple[str, ...] | None
     place: str
     """Where it stands in the data, for messages."""
+    entities: tuple[Entity, ...] | None = None
+    """By character, where the data say them so; a word that one touches has its tag."""
 
 
 def words_of(text: str, *, characters: bool = False) -> list[Span]:
@@ -207,16 +209,46 @@ def _is_label(value: Any) -> bool:
     return value is not None and bool(str(value).strip())
 
 
-def from_spans(text: str, spans: Sequence[Entity], scheme: str, *, characters: bool) -> tuple[list[Span], list[str]]:
-    """The words of a text, cut where a span begins or ends, and their tags."""
-    edges = sorted({edge for span in spans for edge in span[:2]})
-    words: list[Span] = []
-    for start, end in words_of(text, characters=characters):
-        inside = edges[bisect_right(edges, start) : bisect_left(edges, end)]
-        words += pairwise([start, *inside, end])
-    starts = np.array([start for start, _ in words], np.int64)
-    entities = [
-        Entity(int(np.searchsorted(starts, span.start)), int(np.searchsorted(starts, span.end)), span.label)
-        for span in spans
-    ]
-    return words, schemes.tags(entities, len(words), scheme)
+def from_spans(
+    text: str, spans: Sequence[Entity], words: Sequence[Span], scheme: str
+) -> tuple[list[str], list[Entity]]:
+    """The tags of words, and the spans without white space at their ends.
+
+    The words are found as in prediction, which knows nothing of spans: where one begins or ends inside a word, the
+    whole word counts.
+
+    >>> from_spans("Toyotas sell", [Entity(0, 6, "ORG")], [(0, 7), (8, 12)], "IOB2")
+    (['B-ORG', 'O'], [Entity(start=0, end=6, label='ORG')])
+    """
+    bare = []
+    for start, end, label in spans:
+        inside = text[start:end]
+        bare.append(Entity(end - len(inside.lstrip()), start + len(inside.rstrip()), label))
+    return schemes.tags(touching(bare, words), len(words), scheme), bare
+
+
+def touching(entities: Sequence[Entity], spans: Sequence[Span]) -> list[Entity]:
+    """Entities of characters as entities of words, or of words as ones of groups of words.
+
+    Each takes every span that it touches, but none that the one before it took.
+    """
+    found: list[Entity] = []
+    firsts, ends = [first for first, _ in spans], [end for _, end in spans]
+    taken = 0
+    for start, end, label in entities:
+        first, last = max(taken, bisect_right(ends, start)), bisect_left(firsts, end)
+        if first < last:
+            found.append(Entity(first, last, label))
+            taken = last
+    return found
+
+
+def by_character(entities: Sequence[Entity], words: Sequence[Span]) -> list[Entity]:
+    """Entities of words as entities of characters."""
+    return [Entity(words[start][0], words[end - 1][1], label) for start, end, label in entities]
+
+
+def cut_words(spans: Sequence[Entity], words: Sequence[Span]) -> int:
+    """How many spans begin or end inside a word."""
+    firsts, ends = [first for first, _ in words], [end for _, end in words]
+    return sum(any(bisect_left(firsts, edge) > bisect_right(ends, edge) for edge in span[:2]) for span in spans)

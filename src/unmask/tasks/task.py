@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from unmask.data.columns import NO_COLUMN
+from unmask.data.columns import ANSWERS, NO_COLUMN
 from unmask.errors import UserError
 from unmask.tasks.metrics.bootstrap import Statistic, of_all
 from unmask.tasks.remarks import Tell, tell
@@ -25,6 +25,8 @@ Answer = TypeVar("Answer")
 def as_trained(columns: Mapping[str, str], names: Listed[str]) -> dict[str, str]:
     """What is said of the columns of another file: those of training that it has too, and no pairs if there were none.
 
+    Numbers, which columns without a header have, mean the same columns only if all that is asked is there.
+
     >>> as_trained({"text": "review", "label": "stars"}, ["review", "title"])
     {'text': 'review', 'pair': ''}
     """
@@ -33,6 +35,9 @@ def as_trained(columns: Mapping[str, str], names: Listed[str]) -> dict[str, str]
         for role, column in columns.items()
         if column in names or all(part in names for part in column.split(","))
     }
+    asked = {role for role, column in columns.items() if column.isdecimal() and role not in ANSWERS}
+    if not asked <= there.keys():
+        there = {role: column for role, column in there.items() if not column.isdecimal()}
     single = "text" in there and "pair" not in columns and "label" in columns
     return {**there, "pair": NO_COLUMN} if single else there
 

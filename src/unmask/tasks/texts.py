@@ -17,6 +17,7 @@ from unmask.text import Tokenizer
 log = logging.getLogger("unmask")
 
 _STRIDE = "pass --stride to read them whole, in windows"
+_STRIDE_OF_PAIRS = "pass --stride to read second texts whole, in windows"
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ def sequences_of(
     """
     pairs = [example.pair for example in examples]
     n_texts = 1 if all(pair is None for pair in pairs) else 2
+    remedy = _STRIDE_OF_PAIRS if n_texts > 1 and remedy == _STRIDE else remedy
     texts = [[example.text for example in examples], [pair or "" for pair in pairs]][:n_texts]
     encoded = tokenizer.encode_many(*texts)
     found, frame = [], None
@@ -97,9 +99,9 @@ def sequences_of(
         else:
             first, last = _shares(parts, room, window.stride)
             squeezed += [number] * (sum(map(len, first)) < sum(map(len, parts[:-1])))
-            found.append(
-                [frame.around(*first, last[a:b]) for a, b in cut(len(last), room - sum(map(len, first)), window.stride)]
-            )
+            left = room - sum(map(len, first))
+            windows = cut(len(last), left, window.stride if len(last) > left else 0)
+            found.append([frame.around(*first, last[a:b]) for a, b in windows])
     _tell_of_cut(examples, [len(encoding.ids) for encoding in encoded], too_long, window, remedy)
     if window.stride is not None and n_texts > 1:
         frame = frame or frame_of(tokenizer, n_texts)
@@ -112,7 +114,8 @@ def sequences_of(
 def _shares(parts: list[list[int]], room: int, stride: int) -> tuple[list[list[int]], list[int]]:
     """What stands in every window, and what is moved over: of a pair, the first text and the second."""
     *first, last = parts
-    most = max(0, room - stride - 1)
+    # A short second text leaves the first more room than windows over it would.
+    most = max(0, room - stride - 1, room - max(1, len(last)))
     return [text[:most] for text in first], last
 
 

@@ -36,8 +36,8 @@ class Best:
         """Whether there is no hope for a better one."""
         return self.patience is not None and carried.stale >= self.patience
 
-    def restore(self, carried: Carried) -> None:
-        """Puts the best state's variables back."""
+    def restore(self, carried: Carried) -> int:
+        """Puts the best state's variables back, and gives its step."""
         steps = self.states.steps()
         # A divergence leads back behind a better state, which has taken the place of the one that was best then.
-        self.states.restore(carried.best_step if carried.best_step in steps else max(steps))
+        return self.states.restore(carried.best_step if carried.best_step in steps else max(steps)).step

@@ -17,7 +17,7 @@ from unmask.checkpoint.folder import check_vocabulary
 from unmask.data.epochs import epoch_batches
 from unmask.engines.keras import KerasEngine
 from unmask.errors import UserError
-from unmask.files import only_run_in, write_json, write_whole
+from unmask.files import expanded, only_run_in, write_json, write_whole
 from unmask.lengths import cut, fill
 from unmask.predict import TASK_FILE
 from unmask.tasks.task import Task
@@ -57,7 +57,7 @@ def finetune(
     """
     backend.choose(backend_name)
     backend.make_deterministic()
-    tuning, folder = tuning or Tuning(), Path(out).expanduser()
+    tuning, folder = tuning or Tuning(), expanded(out)
     refuse_foreign(folder)
     with only_run_in(folder):
         wanted = {
@@ -92,15 +92,15 @@ def _train(tuner: "Tuner", folder: Path, data: Data, plan: dict[str, Any]) -> No
             carried = run(tuner.job(best), states, journal, carried)
         finally:
             draw_tuning_curve(journal, folder, metric=tuner.task.metric, title=tuner.title())
-        _tell_of_best(best, carried, tuner.total_steps)
-        best.restore(carried)
+        kept = best.restore(carried)
+        _tell_of_best(best, carried, kept, tuner.total_steps)
         figures = tuner.tune()
-        save_model(tuner.model, tuner.tokenizer, folder)
-        write_json(
+        write_json(  # before the model, since a folder with config.json loads
             folder / TASK_FILE,
             {"task": tuner.task.name, "metric": tuner.task.metric, **tuner.task.settings, **tuner.reading()},
         )
-        metrics = {**figures, "best_step": carried.best_step, "steps": carried.step}
+        save_model(tuner.model, tuner.tokenizer, folder)
+        metrics = {**figures, "best_step": kept, "steps": carried.step}
         metrics |= {"hours": carried.seconds / 3600, "examples": len(tuner.labelled.train)}
         write_json(folder / "metrics.json", metrics)
         write_whole(folder / "README.md", task_card(tuner.model, tuner.task, data, plan, metrics))
@@ -110,11 +110,11 @@ def _train(tuner: "Tuner", folder: Path, data: Data, plan: dict[str, Any]) -> No
     best.states.remove_all()
 
 
-def _tell_of_best(best: Best, carried: Carried, total_steps: int) -> None:
+def _tell_of_best(best: Best, carried: Carried, kept: int, total_steps: int) -> None:
     if carried.step < total_steps:
         log.info("Ended early: %d looks at held-out data in a row brought no better %s.", carried.stale, best.metric)
-    if carried.best_step != carried.step:
-        log.info("The state after step %s is kept, which was best.", f"{carried.best_step:,}")
+    if kept != carried.step:
+        log.info("The state after step %s is kept, which was best.", f"{kept:,}")
 
 
 class Tuner:
@@ -141,7 +141,8 @@ class Tuner:
             np.asarray(self.task.class_weights(labelled.train), np.float32) if tuning.class_weights else None
         )
         self.per_epoch = -(-len(self.units) // tuning.batch_size)
-        self.total_steps = max(1, math.ceil(tuning.epochs_for(self.per_epoch) * self.per_epoch))
+        # 1.1 epochs of 10 updates are 11, which the product is not quite.
+        self.total_steps = max(1, math.ceil(tuning.epochs_for(self.per_epoch) * self.per_epoch - 1e-9))
         self.rate = tuning.rate_for(self.model.config.d_model)
         self._epoch = lru_cache(maxsize=2)(self._epoch_of)
 

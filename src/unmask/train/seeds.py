@@ -7,8 +7,9 @@ import statistics
 from pathlib import Path
 from typing import Any
 
+from unmask.checkpoint.tensors import published_together
 from unmask.errors import UserError
-from unmask.files import read_json, write_json
+from unmask.files import expanded, read_json, write_json
 from unmask.train.finetune import finetune
 from unmask.train.labelled import Data
 from unmask.train.run_folder import refuse_foreign
@@ -26,7 +27,7 @@ def finetune_seeds(
 
     Its metrics.json tells the figures of the best, and for each figure mean, standard deviation and all values.
     """
-    folder = Path(out).expanduser()
+    folder = expanded(out)
     if n == 1:
         return finetune(data, model, folder, tuning, backend_name=backend_name)
     if not (folder / _PARTS).is_dir():
@@ -44,11 +45,11 @@ def finetune_seeds(
         found[seed] = read_json(part / "metrics.json")
     metric = str(read_json(folder / _PARTS / str(tuning.seed) / "task.json")["metric"])
     best = max(found, key=lambda seed: found[seed][metric])
-    for path in sorted((folder / _PARTS / str(best)).iterdir()):
-        if path.is_file() and path.name != "run.json":
-            shutil.copy2(path, folder / path.name)
-    write_json(folder / "metrics.json", {**found[best], "best_seed": best, "seeds": _spread(list(found.values()))})
-    shutil.copy2(folder / _PARTS / str(best) / "run.json", folder / "run.json")
+    with published_together(folder) as scratch:  # the model of one seed, never parts of two
+        for path in (folder / _PARTS / str(best)).iterdir():
+            if path.is_file() and path.name != ".lock":
+                shutil.copy2(path, scratch / path.name)
+        write_json(scratch / "metrics.json", {**found[best], "best_seed": best, "seeds": _spread(list(found.values()))})
     return folder
 
 

@@ -55,11 +55,8 @@ def confusion(gold_N: np.ndarray, predicted_N: np.ndarray, n_classes: int) -> np
     """How often each class (row) was taken for each (column)."""
     gold_N, predicted_N = _classes(gold_N, n_classes, "gold"), _classes(predicted_N, n_classes, "predicted")
     _same_length(gold_N, predicted_N)
-    return _counts(gold_N * n_classes + predicted_N, n_classes)
-
-
-def _counts(cells_N: np.ndarray, n_classes: int) -> np.ndarray:
-    return np.bincount(cells_N, minlength=n_classes**2).reshape(n_classes, n_classes)
+    counts_N = np.bincount(gold_N * n_classes + predicted_N, minlength=n_classes**2)
+    return counts_N.reshape(n_classes, n_classes)
 
 
 def per_class(gold_N: np.ndarray, predicted_N: np.ndarray, n_classes: int) -> list[ClassFigures]:
@@ -88,12 +85,15 @@ def classification_statistic(gold_N: np.ndarray, probabilities_NC: np.ndarray) -
     n_classes = probabilities_NC.shape[1]
     gold_N = _classes(gold_N, n_classes, "gold")
     _same_length(gold_N, probabilities_NC)
-    cells_N = gold_N * n_classes + probabilities_NC.argmax(1)
+    predicted_N = probabilities_NC.argmax(1)
     confidences = Confidences(gold_N, probabilities_NC, BINS)
     ranking = Ranking(gold_N == 1, probabilities_NC[:, 1]) if n_classes == 2 else None
 
     def statistic(indices: np.ndarray) -> dict[str, float]:
-        found = _figures_of_counts(_counts(cells_N[indices], n_classes))
+        gold, predicted = gold_N[indices], predicted_N[indices]
+        # Not the confusions: of thousands of classes they are millions.
+        counted = (np.bincount(of, minlength=n_classes) for of in (gold[gold == predicted], predicted, gold))
+        found = _figures_of_counts(*counted)
         found["ece"] = confidences.error(indices)
         return found | (_areas(ranking, np.bincount(indices, minlength=len(gold_N))) if ranking else {})
 
@@ -106,15 +106,14 @@ def _areas(ranking: Ranking, times_N: np.ndarray) -> dict[str, float]:
     return {} if area is None or precision is None else {"roc_auc": area, "average_precision": precision}
 
 
-def _figures_of_counts(counts_CC: np.ndarray) -> dict[str, float]:
-    right_C, predicted_C, gold_C = counts_CC.diagonal(), counts_CC.sum(0), counts_CC.sum(1)
-    n, right = float(counts_CC.sum()), float(right_C.sum())
+def _figures_of_counts(right_C: np.ndarray, predicted_C: np.ndarray, gold_C: np.ndarray) -> dict[str, float]:
+    n, right = float(gold_C.sum()), float(right_C.sum())
     found = {
         "accuracy": right / n,
         "macro_f1": _macro_f1(right_C, predicted_C, gold_C),
         "mcc": _matthews(right, predicted_C.astype(float), gold_C.astype(float), n),
     }
-    if len(counts_CC) == 2:
+    if len(gold_C) == 2:
         positive = figures(right_C[1], predicted_C[1], gold_C[1])
         found |= {"f1": positive.f1, "precision": positive.precision, "recall": positive.recall}
     return found
