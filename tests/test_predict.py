@@ -205,6 +205,26 @@ def test_a_model_of_single_texts_guesses_no_second_one(tuned, tmp_path, caplog):
     assert "learnt from single texts, but is given pairs of texts" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said", "expected"),
+    [
+        ("a.csv", "great film\ndull film\n", {}, {"text": "1"}),  # the label's number in training
+        ("a.csv", "great\ndull\n", {}, {"text": "1"}),
+        ("a.csv", "great film\ndull film\n", {"text": "1"}, {"text": "1"}),
+        ("a.tsv", "bad\tgreat\nbad\tdull\n", {}, {"text": "2"}),
+        ("a.tsv", "great film\tbad\ndull film\tgood\n", {"text": "1"}, {"text": "1"}),
+        ("a.csv", "review\ngreat film\ndull film\n", {}, {"text": "review"}),
+    ],
+)
+def test_a_model_of_a_file_without_a_header(tuned, tmp_path, monkeypatch, name, text, said, expected):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    predictor = tuned.predictor("classify")
+    monkeypatch.setitem(predictor.settings, "columns", {"text": "2", "label": "1"})
+    reading = Reading(header="review" in text)
+    assert predictor.columns(read_records(str(path), reading), said, labelled=False) == expected
+
+
 def test_numbers(tuned):
     high, low = tuned.predictor("regress").regress(["joy fine great the film was a", "dull poor awful the film was a"])
     assert high.value > low.value + 0.5

@@ -73,7 +73,11 @@ def test_mistakes(tuned, tmp_path, unmask, more, message):
     ("lines", "more", "message"),
     [
         (["the film,a", "a story,a"] * 4, [], "at least two different labels to learn, but there is only 'a'"),
-        (["the film,a", "a story,b", "its end,"] * 4, [], "train.csv, line 4: the label ('label') is empty;"),
+        (
+            ["the film,a", "a story,b", "its end,", "an hour,", "of it,"] * 4,
+            [],
+            "train.csv, line 4: the label ('label') is missing, as in 12 of 20 rows;",
+        ),
         ([",a", ",b"] * 4, ["--text", "text", "--dev", "train.csv"], "no example has a text in 'text'; say --text."),
     ],
 )

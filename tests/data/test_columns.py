@@ -392,6 +392,54 @@ SCHEMAS = {
         {"text": "sentence1", "pair": "sentence2", "label": "score"},
         "score",
     ),
+    "SICK": (
+        {
+            **{"pair_ID": IDS, "sentence_A": BODIES, "sentence_B": prose("so")},
+            **{"relatedness_score": cycle("4.5", "3.2", "1", "3.6"), "entailment_judgment": cycle("NEUTRAL", "CON")},
+        },
+        {"text": "sentence_A", "pair": "sentence_B", "label": "entailment_judgment"},
+        "relatedness_score",
+    ),
+    "SICK, with all of its columns": (
+        {
+            **{"pair_ID": IDS, "sentence_A": BODIES, "sentence_B": prose("so")},
+            **{"entailment_label": cycle("NEUTRAL", "CON"), "relatedness_score": cycle("4.5", "3.2", "1", "3.6")},
+            **{"entailment_AB": cycle("A_neutral_B", "A_entails_B"), "sentence_A_dataset": cycle("FLICKR", "STS")},
+        },
+        {"text": "sentence_A", "pair": "sentence_B", "label": "entailment_label"},
+        "relatedness_score",
+    ),
+    "Stance of SemEval": (
+        {"ID": IDS, "Target": cycle("Atheism", "Climate"), "Tweet": BODIES, "Stance": cycle("AGAINST", "FAVOR")},
+        {"text": "Tweet", "label": "Stance"},
+        None,
+    ),
+    "Comments with votes": (
+        {"comment": BODIES, "score": COUNTS, "sentiment": MOODS},
+        {"text": "comment", "label": "sentiment"},
+        "score",
+    ),
+    "OLID": (
+        {
+            **{"id": IDS, "tweet": BODIES, "subtask_a": cycle("OFF", "NOT")},
+            **{"subtask_b": cycle("TIN", "UNT", "NULL"), "subtask_c": cycle("NULL", "NULL", "NULL", "IND", "GRP")},
+        },
+        {"text": "tweet", "label": "subtask_a"},
+        None,
+    ),
+    "Civil Comments": (
+        {
+            **{"text": BODIES, "toxicity": FRACTIONS, "severe_toxicity": FRACTIONS, "obscene": FRACTIONS},
+            **{"threat": FRACTIONS, "insult": FRACTIONS, "sexual_explicit": FRACTIONS},
+        },
+        {"text": "text", "label": "toxicity"},
+        "toxicity",
+    ),
+    "Tweets about entities, without a header": (
+        numbered([str(2401 + n // 6) for n in range(N_ROWS)], cycle("Borderlands", "Nvidia"), MOODS, BODIES),
+        {"text": "4", "label": "3"},
+        None,
+    ),
 }
 """Public files by their columns, the guess for classes, and the label for numbers where there is one."""
 
@@ -428,6 +476,46 @@ def test_a_label_by_the_end_of_its_name(columns, label):
     assert choose("classify", **columns)["label"] == label
 
 
+def test_ids_are_no_classes_though_they_recur():
+    """Kaggle's tweets about entities have each id six times."""
+    ids, entities = [str(n // 6) for n in range(500)], [f"thing {n % 90}" for n in range(500)]
+    moods, bodies = [MOODS[n % N_ROWS] for n in range(500)], [f"all that i think of it {n}" for n in range(500)]
+    assert choose("classify", **numbered(ids, entities, moods, bodies))["label"] == "3"
+    grades, kinds = [str(n % 7) for n in range(500)], [str(100 + n % 15) for n in range(500)]
+    assert choose("classify", **numbered(ids, grades, moods, bodies))["label"] == "2"
+    assert choose("classify", **numbered(grades, bodies, kinds))["label"] == "3"  # of numbers alone the last
+
+
+def test_which_of_several_columns_of_classes_is_the_label():
+    kinds = {"source": cycle("a", "b"), "words": BODIES, "kind": cycle("c", "d")}
+    assert choose("classify", {"text": "words"}, **kinds)["label"] == "kind"  # what stands before it is about the text
+    with pytest.raises(UserError, match=r"Which column holds the label\? Say --label with one of kind, other\."):
+        choose("classify", {"text": "words"}, **kinds, other=cycle("e", "f"))
+    with pytest.raises(UserError, match=r"Say --label with one of valence, arousal\."):
+        choose("regress", text=BODIES, valence=FRACTIONS, arousal=FRACTIONS)
+    parts = {"words": BODIES, "task_1": cycle("c", "d"), "task_2": cycle("e", "f")}
+    assert choose("classify", **parts)["label"] == "task_1"
+
+
+def test_a_column_named_label_is_one_whatever_it_holds():
+    columns = {"text": BODIES, "labels": [f"one {n}, two {n}" for n in range(N_ROWS)], "news_category": MOODS}
+    assert choose("classify", **columns)["label"] == "labels"
+
+
+def test_of_two_texts_that_stand_apart_the_much_longer_one_is_read():
+    """Sentiment140 has dates before its tweets, other files titles."""
+    dates = [f"Mon Apr 06 22:{10 + n}:45 PDT 2009" for n in range(N_ROWS)]
+    users = [f"user{n}" for n in range(N_ROWS)]
+    tweets = numbered(cycle("0", "4"), IDS, dates, cycle("NO_QUERY"), users, BODIES)
+    assert choose("classify", {"label": "1"}, **tweets) == {"text": "6", "label": "1"}
+    assert choose("classify", **numbered(MOODS, dates, BODIES)) == {"text": "3", "label": "1"}
+    titled = numbered(TITLES, MOODS, prose("what i think of it", 40))
+    assert choose("classify", **titled) == {"text": "3", "label": "2"}
+    assert choose("classify", **numbered(titled["3"], MOODS, TITLES)) == {"text": "1", "label": "2"}
+    with pytest.raises(UserError, match="Which column holds the text"):
+        choose("classify", **numbered(TEXTS, "abab", OTHERS))
+
+
 def test_a_number_by_the_end_of_its_name():
     columns = {"text": BODIES, "class_label": cycle(0, 1), "helpful_votes": IDS, "age": FRACTIONS}
     assert choose("regress", **columns, sim_score=FRACTIONS)["label"] == "sim_score"
@@ -441,6 +529,37 @@ def test_halves_of_a_pair_are_asked_for():
     columns = {"title": TITLES, "question_text": BODIES, "answer_text": prose("so"), "label": cycle(0, 1)}
     with pytest.raises(UserError, match="Which column holds the text"):
         choose("classify", **columns)
+
+
+@pytest.mark.parametrize("first", ["premise", "sentence1", "Text A", "question1", "s1", "query", "句子1"])
+def test_half_a_pair_is_not_guessed(first):
+    columns = {first: BODIES, "other": prose("so"), "label": cycle(0, 1), "date": DATES}
+    with pytest.raises(UserError) as error:
+        choose("classify", **columns)
+    assert str(error.value) == (
+        f"{first!r} is by its name the first of two texts that are read together; say --pair with one of other, or "
+        "--pair none."
+    )
+    assert choose("classify", {"pair": "other"}, **columns) == {"text": first, "pair": "other", "label": "label"}
+    for alone in ({"pair": "none"}, {"text": first}):
+        assert choose("classify", alone, **columns) == {"text": first, "label": "label"}
+    del columns["other"]
+    assert choose("classify", **columns) == {"text": first, "label": "label"}
+
+
+def test_a_hypothesis_may_be_cut_short():
+    assert choose("classify", premise=TEXTS, hypo=OTHERS, label="abab")["pair"] == "hypo"
+
+
+def test_spans_of_tokens_are_refused():
+    with pytest.raises(UserError) as error:
+        choose("tag", {"tokens": "words", "spans": "ents"}, words=WORDS, ents=SPANS)
+    assert str(error.value) == (
+        "--spans counts the characters of a text, but --tokens gives words; say --text in place of --tokens, or --tags "
+        "in place of --spans."
+    )
+    said = {"tokens": "words", "tags": "tags", "text": "text", "spans": "ents"}  # the latter two are of training
+    assert choose("tag", said, words=WORDS, ents=SPANS, tags=TAGS, text=["EU is", "it"]).keys() >= {"tokens", "tags"}
 
 
 def test_what_was_said_comes_first():
@@ -513,6 +632,15 @@ def test_a_file_to_predict():
     assert choose("classify", labelled=False, text=TEXTS) == {"text": "text"}
     assert choose("classify", labelled=False, **numbered(TEXTS)) == {"text": "1"}
     assert choose("classify", labelled=False, text=TEXTS, label="0101") == {"text": "text"}
+
+
+def test_a_column_of_answers_is_not_looked_at_in_a_file_to_predict():
+    columns = {"kind": ["good", "poor"] * 2, "words": ["film", "plot"] * 2}
+    assert choose("classify", {"label": "kind"}, labelled=False, **columns) == {"text": "words"}
+    assert choose("classify", {"label": "kind", "text": "1"}, labelled=False, **columns) == {"text": "kind"}
+    assert choose("classify", {"label": "1"}, labelled=False, **numbered(TEXTS)) == {"text": "1"}
+    tagged = {"tags": "tags", "spans": "ents"}
+    assert choose("tag", tagged, labelled=False, words=WORDS, tags=TAGS, ents=SPANS) == {"tokens": "words"}
 
 
 def test_no_such_task():

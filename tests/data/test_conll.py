@@ -109,6 +109,9 @@ def test_a_last_column_that_most_lines_leave_empty_holds_no_tags():
     assert "tags" not in read("EU\t\nis\t\n")[0]
 
 
+REVIEWS = "房间很大，服务也好\t1\n房间不大，服务不好\t0\n" * 9
+
+
 @pytest.mark.parametrize(
     ("text", "is_conll"),
     [
@@ -124,6 +127,14 @@ def test_a_last_column_that_most_lines_leave_empty_holds_no_tags():
         ("good film\nbad film\n\nbad\nbad film\nbad film\nbad film\nbad film", False),
         ("good film\nbad film\n\nbad plot", False),
         ("a good film\t1\na bad film\t0\n", False),
+        (f"房间大很，服务很好，下次还来\t1\n{REVIEWS}\n{REVIEWS}", False),
+        ("房间大很服务很好 1\n房间不大服务不好 0\n" * 4 + "\n房间大很服务很好 1", False),
+        ("text\tlabel\n" + "很好看\t1\n不好看\t0\n" * 9 + "\n还可以\t1\n", False),
+        ("Question NN\nis VB\nit PR\n\n" + "It PR\nis VB\nfilm NN\n\n" * 4, True),
+        ("word\tlabel\n" + "很\t1\n好看\t0\n" * 9 + "\n，\t1\n", True),
+        ("text\tlabel\n" + "很\tO\n好看\tO\n" * 9 + "\n北京\tB-LOC\n", True),
+        ("我\t1\n们\t2\n，\t0\n" * 4 + "\n你\t1\n", True),
+        ("毛泽东\tPER\n在\tno\n北京\tLOC\n，\tno\n" * 4 + "\n中华人民共和国\tLOC\n", True),
         ("good\t1\nbad\t0\nfine\t1\n", False),
         ("", False),
     ],

@@ -4,6 +4,7 @@ import pytest
 
 from unmask.data.kinds import guess_kind
 
+REVIEWS = "房间大很，服务很好，下次还来\t1\n" * 20
 SQUAD = '{"data": [{"title": "T", "paragraphs": [{"context": "c", "qas": [{"question": "q"'
 
 
@@ -13,6 +14,9 @@ SQUAD = '{"data": [{"title": "T", "paragraphs": [{"context": "c", "qas": [{"ques
         (".csv", "text,label\na,1", "csv"),
         (".tsv", "a\t1\nb\t0", "tsv"),
         (".tsv", "EU\tB-ORG\nis\tO\n\nit\tO\n", "conll"),
+        (".tsv", f"text_a\tlabel\n{REVIEWS}\n{REVIEWS}", "tsv"),
+        (".txt", f"text_a\tlabel\n{REVIEWS}\n{REVIEWS}", "tsv"),
+        (".txt", f"{REVIEWS}\n{REVIEWS}", "tsv"),
         (".jsonl", '{"a": 1}', "jsonl"),
         (".json", '{"a": 1}\n{"a": 2}', "jsonl"),
         (".json", '[\n{"a": 1}]', "json"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from unmask.data import names
 from unmask.data.names import SEVERAL_CHOICES, ends_in, is_known, is_measure, plain
 
 
@@ -17,6 +18,11 @@ def test_known(name):
 @pytest.mark.parametrize("name", ["", "good", "news_edu", "42", "我的花呗账单", "ending", "endings are sad"])
 def test_unknown(name):
     assert not is_known(name)
+
+
+def test_names_are_sorted_out_of_those_that_are_looked_for():
+    assert set(names.FIRST_HALVES) <= {first for first, _ in names.PAIRS} & set(names.FULL_TEXT)
+    assert {*names.SCORES, *names.CERTAIN_LABEL} <= set(names.LABEL)
 
 
 def test_numbered_choices():

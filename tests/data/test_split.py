@@ -1,5 +1,6 @@
 """The held-out part has the classes in their shares, and no text that training has."""
 
+import random
 from collections import Counter
 
 import pytest
@@ -58,9 +59,67 @@ def test_groups_of_many():
     assert len({contexts[i] for i in chosen}) == 10
 
 
+SEVERAL = st.lists(st.sampled_from("aaabcdef"), max_size=4, unique=True).map(tuple)
+
+
+@given(
+    st.lists(st.tuples(SEVERAL, st.integers(0, 30)), min_size=2, max_size=80), st.floats(0.01, 0.9), st.integers(0, 3)
+)
+def test_what_always_holds_of_several_labels(examples, share, seed):
+    labels, groups = [label for label, _ in examples], [group for _, group in examples]
+    if len(set(groups)) < 2:
+        return
+    chosen = held_out(labels, share, seed, groups)
+    assert chosen == sorted(set(chosen)) == held_out(labels, share, seed, groups)
+    assert 0 < len(chosen) < len(labels)
+    rest = set(range(len(labels))) - set(chosen)
+    assert not {groups[i] for i in chosen} & {groups[i] for i in rest}
+    if len(chosen) <= share * len(labels):  # else too few examples to spare one by rule
+        where = {label: {group for several, group in examples if label in several} for label in "abcdef"}
+        kept = {label for i in rest for label in labels[i]}
+        assert {label for label, found in where.items() if len(found) > 1} <= kept
+
+
+def several_labels(n, n_labels, least, most, seed=0):
+    draw = random.Random(seed)
+    return [tuple(draw.sample(range(n_labels), draw.randint(least, most))) for _ in range(n)]
+
+
+@pytest.mark.parametrize(("n_labels", "least", "most"), [(50, 3, 6), (30, 1, 4), (12, 0, 2)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_each_of_several_labels_has_its_share(n_labels, least, most, seed):
+    """Nearly every set of labels is there once: taken as classes, none of them could be held out."""
+    labels = several_labels(2000, n_labels, least, most)
+    chosen = held_out(labels, 0.1, seed)
+    assert len(chosen) == 200
+    total, taken = (
+        Counter(label for several in part for label in several) for part in (labels, map(labels.__getitem__, chosen))
+    )
+    assert all(abs(taken[label] - 0.1 * n) < 3 for label, n in total.items())
+    assert taken.total() / 200 == pytest.approx(total.total() / 2000, abs=0.1)
+    assert held_out(labels, 0.1, seed) != held_out(labels, 0.1, seed + 2)
+
+
+def test_a_rare_label_among_several_is_measured_too():
+    labels = [("usual", "rare") if n % 500 == 0 else ("usual",) if n % 3 else () for n in range(2000)]
+    chosen = held_out(labels, 0.1, 0)
+    assert Counter(labels[i] for i in chosen) == {("usual", "rare"): 1, ("usual",): 133, (): 66}
+    labels = [(n, "usual") for n in range(100)]  # labels that nobody can spare leave the size as it was asked for
+    assert len(held_out(labels, 0.1, 0)) == 10
+
+
+def test_equal_texts_with_several_labels_are_on_one_side():
+    labels = several_labels(900, 20, 1, 3)
+    groups = [number // 3 for number in range(900)]
+    chosen = held_out(labels, 0.1, 0, groups)
+    assert len(chosen) == 90
+    assert len({groups[i] for i in chosen}) == 30
+
+
 def test_few_examples():
     assert len(held_out(["a", "b", "c"], 0.1, 0)) == 1
     assert held_out(["a", "a", "b"], 0.1, 0, ["x", "x", "y"]) == [2]  # rather the class that cannot be learned well
+    assert held_out([("a", "b"), ("a", "b"), ("c",)], 0.1, 0, ["x", "x", "y"]) == [2]
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, 2, float("nan")])

@@ -63,6 +63,10 @@ def test_line_ends_of_all_kinds(quotes):
         'a\tb\n"Great" film\t1\nfine\t0\n',  # GLUE: a mark that ends before the field does
         'a\tb\n"open\t1\nfine\t0\nlast\t1\n',  # one that never ends
         'a\tb\n"open\t1\nfine\t0\nclosed"\t1\nlast\t1\n',  # one that would end in a later row
+        'text\n"Great" film\nfine\n',  # one column
+        'text\n"Great film\nfine\n',
+        'text\n"Great."\nfine\n',
+        'text\n"open\n' + "fine\n" * 2000,
         'a\tb\n"whole"\t1\nfine\t0\n',  # quoted without need: no program writes that in one row alone
         'a\tb\nfine\t0\n"',
     ],
@@ -83,6 +87,15 @@ def test_marks_that_are_text(text):
 )
 def test_marks_that_quote(text, expected):
     assert cells(text)[1] == expected
+
+
+@pytest.mark.parametrize("separator", ",\t")
+@pytest.mark.parametrize("n", [3, 600])
+def test_lines_in_the_fields_of_one_column(separator, n):
+    """At any size: the lines that are looked at may end inside a field."""
+    texts = [f"第{i}条评论，房间很大\n服务也很好\n下次还来" for i in range(n)]
+    assert cells("text\n" + "".join(f'"{text}"\n' for text in texts), separator) == [["text"], *([t] for t in texts)]
+    assert cells("".join(f'"{text}"\n' for text in texts) + "end\n", separator)[-1] == ["end"]
 
 
 def test_what_was_found_is_said_once():

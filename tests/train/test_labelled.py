@@ -1,12 +1,14 @@
 """Labelled data: files become a task and examples; a part is held out fairly; what cannot be learnt is told."""
 
 import logging
+import random
 
 import pytest
 
 import small_tasks
 from unmask import UserError
 from unmask.data.readers import Reading
+from unmask.tasks.task import as_trained
 from unmask.train.labelled import Data, read_labelled
 
 
@@ -70,6 +72,14 @@ def test_a_file_for_development(tmp_path):
     assert (len(found.train), [e.label for e in found.dev]) == (2, [1])
 
 
+def test_numbers_of_columns_mean_the_same_only_if_all_of_them_are_there():
+    columns = {"text": "2", "pair": "3", "label": "1"}
+    assert as_trained(columns, ["1", "2", "3"]) == columns
+    assert as_trained(columns, ["1", "2"]) == {}
+    assert as_trained({"text": "1", "label": "2"}, ["1"]) == {"text": "1", "pair": ""}
+    assert as_trained({"text": "1", "pair": "b", "label": "label"}, ["b", "label"]) == {"pair": "b", "label": "label"}
+
+
 def test_single_texts_stay_single_though_the_other_file_has_a_second_one(tmp_path):
     train = write(tmp_path, "sentence1,label", "x one,a", "y two,b")
     dev = write(tmp_path, "sentence1,sentence2,label", "z three,w four,b", name="dev.csv")
@@ -82,6 +92,31 @@ def test_examples_without_text_are_left_out_of_training(tmp_path, caplog):
         found = read(train=train, dev=train)
     assert (len(found.train), len(found.dev)) == (4, 5)
     assert "1 of 5 examples have no text and are left out; the first is train.csv, line 3." in caplog.text
+
+
+def test_examples_without_a_label_are_left_out(tmp_path, caplog):
+    lines = [f"text {n},{['good', 'bad', '', '-'][n % 4]}" for n in range(40)]
+    with caplog.at_level(logging.WARNING):
+        found = read(
+            train=write(tmp_path, "text,label", *lines), dev=write(tmp_path, "text,label", *lines[:9], name="dev.csv")
+        )
+    assert (found.task.classes, len(found.train), len(found.dev)) == (("bad", "good"), 20, 5)
+    told = [message for message in caplog.messages if "no label" in message]
+    assert told == [
+        "20 of 40 examples have no label and are left out; the first is train.csv, line 4.",
+        "4 of 9 examples have no label and are left out; the first is dev.csv, line 4.",
+    ]
+
+
+@pytest.mark.parametrize("least", [0, 3])
+def test_examples_of_several_labels_are_held_out_in_the_number_asked_for(tmp_path, least):
+    """Few have all the same labels, so that these are no classes."""
+    draw = random.Random(0)
+    lines = [f"text {n},{';'.join(draw.sample('abcdefghijklmnop', draw.randint(least, 6)))}" for n in range(400)]
+    found = read(train=write(tmp_path, "text,label", *lines), multi_label=True)
+    assert (len(found.train), len(found.dev)) == (300, 100)
+    mean, of_dev = (sum(len(e.label) for e in part) / len(part) for part in (found.train, found.dev))
+    assert of_dev == pytest.approx(mean, abs=0.2)
 
 
 def test_imbalance_is_said(tmp_path, caplog):
@@ -153,7 +188,11 @@ def test_broken_tag_sequences_are_counted(tmp_path, caplog):
         ),
         (["text,label", ",a", ",b"], {"dev": True}, "no example has a text in 'text'; say --text."),
         (["text,label"], {}, "train.csv has a header and no rows: text, label."),
-        (["text,label", "x one,a", "y two,"], {"dev": True}, "train.csv, line 3: the label ('label') is empty;"),
+        (
+            ["text,label", "x one,a", "y two,", "z,"],
+            {},
+            "train.csv, line 3: the label ('label') is missing, as in 2 of",
+        ),
         (
             ["text,label", "x one,1", "y two,nan"],
             {"task": "regress", "dev": True},

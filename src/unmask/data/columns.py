@@ -1,5 +1,6 @@
 """Which column plays which role in a task: as it was said, or guessed from names and contents, and then said aloud."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -17,9 +18,13 @@ ROLES: dict[str, tuple[str, ...]] = {
     "choose": ("context", "question", "choices", "label"),
 }
 """The roles that columns have in each task."""
+ANSWERS = ("label", "tags", "spans", "answers")
+"""Those of the right answer, which nobody looks at where a model answers."""
 NO_COLUMN = ""
 """What is said for a role that no column is to play; people say "none"."""
 _NONE = (NO_COLUMN, "none")
+_PART = re.compile(r"_[a-z]$|_?\d+$")
+"""What tells the parts of one question from another: `subtask_a`, `label_1`."""
 
 
 def choose_columns(
@@ -42,7 +47,8 @@ def choose_columns(
         said: what the user said, role → column; None for a role that was not said, "none" for one that is not wanted.
             A column may also be said by its number, from 1.
         say: is told what was guessed.
-        labelled: whether the role that holds the right answer must be played, as in training.
+        labelled: whether the role that holds the right answer must be played, as in training; else a column that is
+            said to play it only is not guessed for another role.
     """
     roles = _Roles(task, names, sample, said or {}, labelled=labelled)
     {"classify": _of_texts, "regress": _of_texts, "tag": _of_tags, "read": _of_questions, "choose": _of_choices}[task](
@@ -86,6 +92,8 @@ class _Roles:
         self.found: dict[str, str] = {}
         self.guessed: dict[str, str] = {}
         self.unwanted: set[str] = set()
+        self.answers: set[str] = set()
+        """Columns of answers that are not looked at."""
         for role, column in said.items():
             if column is None:
                 continue
@@ -95,6 +103,9 @@ class _Roles:
             # A column may be named `none`, as a label is; a second text hardly is, and then it has a number.
             if column in _NONE and (role == "pair" or column not in self.names):
                 self.unwanted.add(role)
+            elif not labelled and role in ANSWERS:
+                name = self._said(role, column)
+                self.answers.update((name, *name.split(",")))
             else:
                 self.found[role] = self._said(role, column)
         self._refuse_double()
@@ -126,7 +137,9 @@ class _Roles:
     def free(self) -> list[str]:
         """The columns that play no role yet."""
         taken = {name for column in self.found.values() for name in (column, *column.split(","))}
-        return [name for name in self.names if name not in taken | self.empty]
+        free = [name for name in self.names if name not in taken | self.empty]
+        # If there is no other column, it must be what is asked, whatever had its number in training.
+        return [name for name in free if name not in self.answers] or free
 
     def guess(self, role: str, column: str | None) -> bool:
         """Gives the role to a column, if there is one and nothing was said of the role."""
@@ -198,19 +211,19 @@ def _value(record: Record, name: str) -> Any:
 def _of_texts(roles: _Roles) -> None:
     """Text, pair and label."""
     if roles.labelled:
-        numbers = roles.task == "regress"
-        fit = contents.are_mostly_numbers if numbers else contents.are_labels
-        roles.guess("label", roles.by_name(known.LABEL, fit))
+        roles.guess("label", _label_by_name(roles))
     if "text" not in roles.found and "pair" not in roles.found:
         _guess_pair(roles)
         _guess_text_by_name(roles)
+        _refuse_half(roles)
     elif "pair" not in roles.found and (second := _second_of(roles, roles.found["text"])):
         roles.guess("pair", second)
     if roles.open("text"):
         _guess_text_by_content(roles)
     roles.must("text")
     if roles.labelled:
-        roles.guess("label", _label_by_ending(roles) or _label_by_content(roles))
+        if roles.open("label"):
+            roles.guess("label", _label_by_content(roles))
         if roles.task == "regress":
             ended = (known.plain(name) for name in roles.by_ending(known.VALUE_ENDINGS))
             roles.must_fit("label", (*known.LABEL, *ended), contents.are_numbers, "number")
@@ -242,6 +255,19 @@ def _guess_text_by_name(roles: _Roles) -> None:
     roles.guess("text", ended[0] if ended else roles.by_name(known.TITLES, contents.are_words))
 
 
+def _refuse_half(roles: _Roles) -> None:
+    """A model that is given half a pair learns to guess, and nobody notices."""
+    text = roles.guessed.get("text")
+    if text is None or known.plain(text) not in known.FIRST_HALVES or not roles.open("pair"):
+        return
+    others = [n for n in roles.free() if contents.are_texts(roles.values[n]) and not known.is_measure(n)]
+    if others:
+        raise UserError(
+            f"{text!r} is by its name the first of two texts that are read together; say --pair with one of "
+            f"{', '.join(others)}, or --pair none."
+        )
+
+
 def _guess_text_by_content(roles: _Roles) -> None:
     texts = [name for name in roles.free() if contents.are_texts(roles.values[name])]
     if not texts and len(roles.free()) == 1:
@@ -249,19 +275,34 @@ def _guess_text_by_content(roles: _Roles) -> None:
     if len(texts) == 1:
         roles.guess("text", texts[0])
     elif len(texts) == 2 and all(name.isdecimal() for name in texts):
-        roles.guess("text", texts[0])
-        roles.guess("pair", next((b for a, b in pairwise(roles.names) if [a, b] == texts), None))
+        first, second = texts
+        if (first, second) in pairwise(roles.names):
+            roles.guess("text", first)
+            roles.guess("pair", second)
+        elif contents.much_longer(roles.values[first], roles.values[second]):
+            roles.guess("text", first)
+        elif contents.much_longer(roles.values[second], roles.values[first]):
+            roles.guess("text", second)
 
 
-def _label_by_ending(roles: _Roles) -> str | None:
-    """The first column whose name ends as those of labels do: what is judged as a whole stands before its parts."""
+def _label_by_name(roles: _Roles) -> str | None:
+    """A name that is known, or the first one that ends in a known word: the whole is judged before its parts.
+
+    What is measured is a class only if no column of classes has such a name.
+    """
     if roles.task == "regress":
-        return next(iter(roles.by_ending(known.VALUE_ENDINGS, contents.are_mostly_numbers)), None)
-    return next(iter(roles.by_ending(known.LABEL_ENDINGS, contents.may_be_classes)), None)
+        ended = roles.by_ending(known.VALUE_ENDINGS, contents.are_mostly_numbers)
+        return roles.by_name(known.LABEL, contents.are_mostly_numbers) or next(iter(ended), None)
+    if certain := roles.by_name(known.CERTAIN_LABEL, contents.are_labels):
+        return certain
+    classes = [name for name in known.LABEL if name not in known.SCORES]
+    ended = roles.by_ending(known.LABEL_ENDINGS, contents.may_be_classes)
+    named = roles.by_name(classes, contents.may_be_classes) or next(iter(ended), None)
+    return named or roles.by_name(known.LABEL, contents.are_labels)
 
 
 def _label_by_content(roles: _Roles) -> str | None:
-    """Among the other columns one of numbers for regression, of few values for classes; of several the last.
+    """Among the other columns one of numbers for regression, of few values for classes.
 
     Counts, dates and the like are taken only if nothing else is there, not even a label of the wrong kind by its name.
     """
@@ -273,13 +314,46 @@ def _label_by_content(roles: _Roles) -> str | None:
     endings = known.VALUE_ENDINGS if numbers else known.LABEL_ENDINGS
     if not likely and not roles.by_name(known.LABEL) and not roles.by_ending(endings):
         likely = fitting
-    likelier = [name for name in likely if (contents.any_fraction if numbers else contents.are_numbers)(columns[name])]
+    if numbers:
+        likelier = [name for name in likely if contents.any_fraction(columns[name])]
+    else:
+        likelier = _numbers_of_classes({name: columns[name] for name in likely})
     alone = list(columns) if len(columns) == 1 and not numbers else []
-    return next(reversed(likelier or likely or alone), None)
+    return _likeliest_label(roles, likelier or likely or alone)
+
+
+def _numbers_of_classes(columns: Mapping[str, list[Any]]) -> list[str]:
+    """Those of numbers, but beside words no ids: these are large, and more than there are different words."""
+    numbers = [name for name, values in columns.items() if contents.are_numbers(values)]
+    if not (words := columns.keys() - numbers):
+        return numbers
+    least = min(contents.n_different(columns[name]) for name in words)
+    return [n for n in numbers if contents.are_grades(columns[n]) or contents.n_different(columns[n]) <= least]
+
+
+def _likeliest_label(roles: _Roles, names: Sequence[str]) -> str | None:
+    """Of columns that may be the label the last one, as most files have it, if they have no names.
+
+    With names it is the only one behind the text, or the first of those that are parts, such as `subtask_a`; of others
+    none is likelier.
+    """
+    if all(name.isdecimal() for name in names):
+        return next(reversed(names), None)
+    begin = roles.names.index(roles.found["text"]) if roles.found["text"] in roles.names else 0
+    chosen = [name for name in names if roles.names.index(name) > begin] or names
+    stems = {_PART.sub("", known.plain(name)) for name in chosen}
+    if len(chosen) > 1 and (len(stems) > 1 or "" in stems):
+        raise UserError(f"Which column holds the label? Say --label with one of {', '.join(chosen)}.")
+    return chosen[0]
 
 
 def _of_tags(roles: _Roles) -> None:
     """Tokens and tags, or a text and spans."""
+    if {"tokens", "spans"} <= roles.found.keys() and "tags" not in roles.found:
+        raise UserError(
+            "--spans counts the characters of a text, but --tokens gives words; say --text in place of --tokens, or "
+            "--tags in place of --spans."
+        )
     spans_said = "spans" in roles.found or ("text" in roles.found and "tags" not in roles.found)
     if not spans_said and roles.open("tokens") and "text" not in roles.found:
         roles.guess("tokens", roles.by_name(known.TOKENS, contents.are_lists))

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from unmask.data.header import are_names
+from unmask.data.names import TOKENS, plain
 from unmask.data.tables import columns_counted
 from unmask.errors import UserError
+from unmask.text.words import has_han
 
 TAG = re.compile(r"O|[BIESLUM][-_]\S+")
 """A tag in any scheme that says where entities begin."""
@@ -17,6 +20,9 @@ _SPACES = re.compile(r"[ \t]+")
 """No other blanks: U+3000 may be a token of Chinese text."""
 _START_OF_DOCUMENT = "-DOCSTART-"
 _ENOUGH_TO_SEE_SEGMENTS = 5
+_LONGEST_WORD = 6
+"""Characters that nearly all Chinese and Japanese words have at most."""
+_MARKS = re.compile("[，。！？；、]")
 
 
 class Sentence(NamedTuple):
@@ -170,7 +176,7 @@ def look_like_conll(lines: Sequence[str]) -> bool:
     """Whether lines are tokens with tags: as many columns in each, few different values in the last.
 
     Without blank lines between sentences the tags must be of a scheme; with both, some lines may be broken: `sentences`
-    names them.
+    names them. Tags of no scheme may as well be the labels of texts.
     """
     filled = [line for line in lines if line.strip() and not line.startswith(("# ", _START_OF_DOCUMENT))]
     if not filled:
@@ -186,4 +192,16 @@ def look_like_conll(lines: Sequence[str]) -> bool:
         return breaks > 0 and "O" in tags and 2 * sum(bool(TAG.fullmatch(tag)) for tag in tags) > len(filled)
     if layout.tags_are_schemed:
         return len(rows) > 1
-    return breaks > 0 and breaks * 2 < len(rows) and len(set(tags)) * 3 <= len(rows) and len(rows) >= 6
+    few = breaks > 0 and breaks * 2 < len(rows) and len(set(tags)) * 3 <= len(rows) and len(rows) >= 6
+    return few and not _are_texts([cells[layout.tokens] for cells in rows]) and not _is_header(rows[0], *tags)
+
+
+def _are_texts(tokens: Sequence[str]) -> bool:
+    """Whether most are Chinese clauses rather than words: no blanks tell, as they do in other languages."""
+    return 2 * sum(has_han(t) and len(t) > (1 if _MARKS.search(t) else _LONGEST_WORD) for t in tokens) > len(tokens)
+
+
+def _is_header(cells: Sequence[str], tag: str, *tags: str) -> bool:
+    """Whether a line names the columns of a table; above tokens one would name tokens, or stand over schemed tags."""
+    above_tokens = any(plain(cell) in TOKENS for cell in cells) or all(map(TAG.fullmatch, tags))
+    return are_names(cells) and tag not in tags and not above_tokens

@@ -10,6 +10,13 @@ from unmask.text.words import has_han
 
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
+_DATE = re.compile(
+    r"(?=.*\d)(?:[\d\s:/.,+-]|年|月|日|号|时|分|秒|上午|下午|(?<=\d)[TZ]|\b[A-Z]{2,4}\b"
+    r"|\b(?i:[ap]m|sun|mon|tue|wed|thu|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*+)++"
+)
+"""A date or a time in figures, in English or in Chinese."""
+_MUCH = 2
+"""So many times as long as its title a text is at least."""
 _MOST_GRADES = 10
 """Stars and marks go up to this, and in a small file they hardly recur."""
 
@@ -26,12 +33,19 @@ def are_words(values: list[Any]) -> bool:
 
 
 def are_texts(values: list[Any]) -> bool:
-    """Whether most are several words or several Chinese characters, not missing, and most are different."""
+    """Whether most are several words or several Chinese characters, no dates, and most are different."""
     given = filled(values)
     if not given or not are_words(given):
         return False
-    long = sum(len(value.split()) > 1 or (len(value) > 3 and has_han(value)) for value in given)
-    return 2 * long > len(values) and 3 * len(set(given)) > len(given)
+    long = [value for value in given if len(value.split()) > 1 or (len(value) > 3 and has_han(value))]
+    n_dates = sum(_DATE.fullmatch(value) is not None for value in long)
+    return 2 * (len(long) - n_dates) > len(values) and 3 * len(set(given)) > len(given)
+
+
+def much_longer(one: list[Any], other: list[Any]) -> bool:
+    """Whether texts are so much longer than others that these are rather their titles."""
+    mean, of_other = (sum(map(len, given)) / max(1, len(given)) for given in (filled(one), filled(other)))
+    return mean >= _MUCH * of_other
 
 
 def without_comma(value: str) -> str | None:
@@ -68,6 +82,16 @@ def any_fraction(values: list[Any]) -> bool:
     return any(float(value) % 1 for value in filled(values))
 
 
+def are_grades(values: list[Any]) -> bool:
+    """Whether these numbers are so small that they grade, or number classes, rather than name something."""
+    return all(abs(float(value)) <= _MOST_GRADES for value in filled(values))
+
+
+def n_different(values: list[Any]) -> int:
+    """How many different ones there are."""
+    return len({str(value) for value in filled(values)})
+
+
 def are_labels(values: list[Any]) -> bool:
     """Whether they may be labels as far as one can tell: all but long texts."""
     return all(len(value) < 200 for value in values if isinstance(value, str))
@@ -78,10 +102,9 @@ def may_be_classes(values: list[Any]) -> bool:
     given = filled(values)
     if 2 * len(given) <= len(values) or are_texts(values) or not are_labels(values):
         return False
-    n_different = len({str(value) for value in given})
-    if 3 * n_different <= len(given) or not are_numbers(given):
+    if 3 * n_different(given) <= len(given) or not are_numbers(given):
         return True
-    return n_different <= _MOST_GRADES and not any_fraction(given)
+    return n_different(given) <= _MOST_GRADES and not any_fraction(given)
 
 
 def are_classes(values: list[Any]) -> bool:

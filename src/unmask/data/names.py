@@ -18,7 +18,8 @@ TEXT_ENDINGS = (
 """What the name of a text ends in, as `Review Text` does. Words of pairs, such as question, are not among them: half a
 pair would be read as if it were the whole."""
 PAIRS = (
-    *(("sentence1", "sentence2"), ("premise", "hypothesis"), ("text_a", "text_b"), ("question1", "question2")),
+    *(("sentence1", "sentence2"), ("premise", "hypothesis"), ("premise", "hypo"), ("text_a", "text_b")),
+    ("question1", "question2"),
     *(("text1", "text2"), ("sentence_a", "sentence_b"), ("sentence_1", "sentence_2"), ("text_1", "text_2")),
     *(("s1", "s2"), ("q1", "q2"), ("question", "sentence"), ("question", "passage"), ("query", "passage")),
     *(("query", "document"), ("query1", "query2"), ("query", "title"), ("sent1", "sent2"), ("#1_string", "#2_string")),
@@ -32,12 +33,19 @@ PAIRS = (
     ),
 )
 """Two texts that are read together."""
+FIRST_HALVES = ("premise", "sentence1", "text_a", "text1", "question1", "s1", "q1", "query", "文本1", "句子1")
+"""What is hardly ever a text by itself where another one stands beside it."""
 LABEL = (
-    *("label", "labels", "class", "category", "target", "gold_label", "score", "similarity", "sentiment", "rating"),
-    *("stars", "polarity", "topic", "intent", "y", "label_text", "is_duplicate", "similarity_score", "answer", "cat"),
-    *("relatedness_score", "quality", "coarse_label", "toxic", "emotion", "label_desc", "value"),
+    *("label", "labels", "class", "category", "stance", "entailment_judgment", "target", "gold_label", "score"),
+    *("similarity", "sentiment", "rating", "stars", "polarity", "topic", "intent", "y", "label_text", "is_duplicate"),
+    *("similarity_score", "answer", "cat", "relatedness_score", "quality", "coarse_label", "toxic", "toxicity"),
+    *("emotion", "label_desc", "value"),
     *("标签", "类别", "分类", "情感", "分数", "得分", "评分", "相似度", "类型", "标注"),
 )
+CERTAIN_LABEL = ("label", "labels", "标签")
+"""What is one whatever it holds, such as several labels a text, most of which are different."""
+SCORES = {"score", "similarity", "similarity_score", "relatedness_score", "toxicity", "value", "分数", "得分", "相似度"}
+"""Those that are measured or voted rather than classes."""
 LABEL_ENDINGS = (
     *("label", "target", "sentiment", "polarity", "emotion", "intent", "rating", "stars", "star", "score"),
     *("class", "category", "topic"),

@@ -7,8 +7,9 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from unmask.data.decode import Errors, Seen, are_texts, decoded
+from unmask.data.source import STDIN, Source
 from unmask.data.unpack import blocks_of
-from unmask.data.where import STDIN, Source, optional
+from unmask.data.where import optional
 from unmask.errors import UserError
 
 _ROWS_AT_ONCE = 1024

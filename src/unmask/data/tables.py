@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Literal, NamedTuple
 
-from unmask.data.where import Source
+from unmask.data.source import Source
 from unmask.errors import UserError
 
 _LINES_TO_JUDGE = 1000
@@ -106,22 +106,27 @@ def _are_quoted(window: list[str], separator: str, n_columns: int, *, whole: boo
     """Whether quotation marks at the beginning of fields quote them, or are text.
 
     GLUE's tables have fields such as `"Great" film`, and some that begin with a mark which never ends: read as quotes,
-    they would swallow lines. Such a table has as many columns in every line if it is cut at the separators alone.
+    they would swallow lines. Such a table has as many columns in every line if it is cut at the separators alone. So
+    has a table of one column always: there marks are text only if nothing can be read that they quote.
     """
     plain = [cut.split(separator) for line in window if (cut := line.rstrip(_ENDS))]
     n_columns = n_columns or len(plain[0])
     fits_plain = all(len(cells) == n_columns for cells in plain)
+    quoted: list[Row] = []
     try:
-        quoted = list(_parsed(window, separator, quotes=True))
+        quoted.extend(_parsed(window, separator, quotes=True))
     except csv.Error as error:
         is_cut = not whole and "end of data" in str(error)
+        if fits_plain and n_columns == 1:
+            # A field is cut by the window's end only if it is not a mark that is never closed.
+            return is_cut and bool(quoted) and 2 * quoted[-1].line > len(window)
         return not fits_plain and (is_cut or separator != "\t")
     if not fits_plain or separator != "\t":
         n_quoted = len(quoted[0].cells)
         fits_quoted = all(len(row.cells) == n_quoted for row in quoted)
         return fits_quoted or not fits_plain
-    if n_columns > 1 and len(quoted) < len(plain):
-        return False
+    if len(quoted) < len(plain):
+        return n_columns == 1
     marked = [[bool(_QUOTED.fullmatch(cell)) for cell in cells] for cells in plain]
     doubled = any(
         mark and '""' in cell[1:-1]

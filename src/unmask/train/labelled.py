@@ -127,9 +127,12 @@ def _group(example: Any) -> tuple[str, ...]:
     return _content(example)
 
 
-def _stratum(example: Any) -> str:
+def _stratum(example: Any) -> str | tuple[int, ...]:
+    """Its class, or all its labels, each of which is held out by itself: few examples have all the same ones."""
     label = getattr(example, "label", None)
-    return str(label) if isinstance(label, int | tuple) else ""
+    if isinstance(label, tuple):
+        return label
+    return str(label) if isinstance(label, int) else ""
 
 
 def _warn_of_leak(train: Sequence[Any], dev: Sequence[Any], source: str) -> None:
