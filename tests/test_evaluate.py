@@ -9,6 +9,7 @@ import small_tasks
 import unmask
 from unmask import UserError
 from unmask.evaluate import evaluate
+from unmask.predict import Predictor
 from unmask.report import write_evaluation
 
 pytestmark = pytest.mark.backend
@@ -67,6 +68,22 @@ def test_one_class_only_can_be_evaluated(tuned, tmp_path, caplog):
     write_evaluation(found, tmp_path / "page")
 
 
+def test_columns_of_conll_that_were_said_by_number(tuned, tmp_path):
+    """The last column has tags too, but not those that were learnt."""
+    rows = small_tasks.rows("tag", 30, seed=5)
+    lines = [
+        "\n".join(f"{token} {tag} O" for token, tag in zip(row["tokens"], row["tags"], strict=True)) for row in rows
+    ]
+    path = tmp_path / "two.conll"
+    path.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    predictor = tuned.predictor("tag")
+    said = {"tokens": "1", "tags": "2"}
+    expected = evaluate(predictor, str(path), said=said, samples=20).metrics
+    learnt = Predictor(predictor.tokenizer, predictor.model, {**predictor.settings, "columns": said})
+    assert evaluate(learnt, str(path), samples=20).metrics == expected
+    assert expected["f1"] > 0.8
+
+
 def test_labels_that_training_has_not_seen(tuned, tmp_path):
     path = small_tasks.write_rows(tmp_path / "x.csv", [{"text": "the film", "label": "ugly"}] * 3)
     with pytest.raises(
@@ -98,10 +115,14 @@ def test_a_reader_from_elsewhere_may_give_no_answer_if_the_data_ask_it(tuned, tm
     rows += small_tasks.rows("read", 5, seed=4)
     asked = small_tasks.write_rows(tmp_path / "asked.jsonl", rows)
     found = evaluate(predictor, str(asked), samples=20)
-    assert "5 of 10 questions have no answer, so the model may give none" in caplog.text
+    assert "5 of 10 questions have no answer, so here the model may give none" in caplog.text
     assert "no_answer_accuracy" in found.metrics
     assert any("No answer is given where its score is more than 0 above" in note for note in found.notes)
     assert predictor.task_for("read").settings["impossible"] is False  # elsewhere it answers as before
+    (folder / "task.json").write_text('{"task": "read", "impossible": true}')  # as is advised
+    again = unmask.load(folder)
+    assert again.task_for("read").settings["impossible"] is True
+    assert evaluate(again, str(asked), samples=20).metrics == found.metrics
 
 
 def test_chinese_answers_of_a_reader_from_elsewhere_have_one_rule(tuned, tmp_path):

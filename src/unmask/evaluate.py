@@ -94,8 +94,9 @@ def _may_be_silent(task: Read, examples: Sequence[Any]) -> Read:
     impossible = sum(example.impossible for example in examples)
     if not impossible:
         return task
-    log.info(
-        "%d of %d questions have no answer, so the model may give none, where it scores that higher than any answer.",
+    log.warning(
+        "%d of %d questions have no answer, so here the model may give none, where it scores that higher than any "
+        'answer; for `predict` to do so too, write {"task": "read", "impossible": true} into its task.json.',
         *(impossible, len(examples)),
     )
     return Read((), {**task.settings, "impossible": True})
@@ -164,7 +165,8 @@ def _of_tags(task: Tag, examples: Sequence[Any], answers: Sequence[Any]) -> Show
         TaggedText(e.place, e.text, *task.compared(e, a), e.words if e.entities is None else None)
         for e, a in zip(examples, answers, strict=True)
     ]
-    return tagging_sections(texts), tagging_errors(texts), "wrong entities"
+    what = "Words" if task.scheme == "plain" else "Entities"
+    return tagging_sections(texts, what=what), tagging_errors(texts), f"wrong {what.lower()}"
 
 
 def _of_answers(task: Read, examples: Sequence[Any], answers: Sequence[Any]) -> Shown:

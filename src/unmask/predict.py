@@ -248,7 +248,7 @@ class Predictor:
     def columns(self, records: Records, said: Mapping[str, str | None], *, labelled: bool) -> dict[str, str]:
         """For each role of the task the column: as was said, as in training, or guessed."""
         task = self.task_for(None)
-        trained = as_trained(self.settings.get("columns", {}), records.names)
+        trained = as_trained(self.settings.get("columns", {}), records.may_be_said)
         if said.get("spans") is not None:  # in place of the tags that the training data had
             trained = {role: column for role, column in trained.items() if role not in ("tokens", "tags")}
         if task.head == "classify" and "pair" not in self.settings.get("columns", {"pair": ""}):

@@ -58,6 +58,17 @@ def test_what_is_taken_from_a_folder_for_a_task(tmp_path):
     assert set(RECORD_ENDINGS) == {*KINDS, *kinds.ENDINGS}
 
 
+def test_a_folder_of_several_splits_is_told(tmp_path):
+    for name in ("train.csv", "test.csv"):
+        (tmp_path / name).touch()
+    told = []
+    find_sources([tmp_path], say=told.append)
+    assert told == [f"{tmp_path} is read as a whole: test.csv, train.csv; name one file to train on it alone."]
+    (tmp_path / "test.csv").unlink()
+    find_sources([tmp_path], say=told.append)
+    assert len(told) == 1
+
+
 def test_globs_are_expanded_also_in_depth(tree):
     assert names(tree, f"{tree}/**/*.csv.zst", f"{tree}/*.txt") == ["deep/er/c.csv.zst", "b.txt"]
 

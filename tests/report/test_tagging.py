@@ -92,3 +92,10 @@ def test_joined_words_are_where_they_are_told_to_be(words):
 def test_examples_in_the_docstrings():
     assert doctest.testmod(module).attempted == 2
     assert doctest.testmod(module).failed == 0
+
+
+def test_words_with_a_label_each_are_no_entities():
+    gold, predicted = ([Entity(0, 1, "X"), Entity(1, 2, second)] for second in ("Y", "X"))
+    labels, kinds, confused = tagging_sections([TaggedText("line 1", "a b", gold, predicted)], what="Words")
+    assert labels.columns[-1] == kinds.columns[0] == confused.columns[-1] == "Words"
+    assert [row[:2] for row in kinds.rows] == [("Right", 1), ("Wrong label", 1)]

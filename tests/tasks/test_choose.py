@@ -200,6 +200,14 @@ def test_the_gap_of_a_cloze_question():
     assert put_in("what does foo_bar do?", "nothing") == "what does foo_bar do? nothing"
 
 
+def test_numbers_that_are_texts_of_choices_are_not_mixed_with_indices():
+    columns = {"choices": "choices", "label": "label"}
+    rows = [Record({"choices": ["2", "3", "1"], "label": label}, f"line {n}") for n, label in enumerate((3, 1, 2.0))]
+    task = Choose.learn(rows, columns)
+    assert task.settings["texts"] is True
+    assert [one.label for one in task.examples(rows, columns, labelled=True)] == [1, 2, 0]
+
+
 def test_what_labels_mean_is_as_in_training():
     """`2` is the choice's number, though a file has nothing but labels that are texts of choices too."""
     columns = {"choices": "choices", "label": "label"}

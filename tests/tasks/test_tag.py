@@ -291,8 +291,8 @@ def test_labels_inside_a_token_are_said(caplog):
     with caplog.at_level(logging.WARNING, "unmask"):
         task.units([example], TOKENIZERS["WordPiece"], Window(9))
     assert caplog.messages == [
-        "In 1 of 1 texts a label begins or ends inside a word or token (first: a.conll, line 3), which then counts as "
-        "whole."
+        "In 1 of 1 texts a label begins or ends inside a word or token (first: a.conll, line 3); the whole of it is "
+        "labelled, so such a label cannot be found."
     ]
 
 
@@ -301,6 +301,13 @@ def test_labels_inside_a_token_are_said(caplog):
     [
         (lambda: Tag.learn(conll("a/O b/O"), CONLL), "only the label 'O'; tagging needs two"),
         (lambda: Tag.learn([], CONLL), "only the label 'O'"),
+        (lambda: Tag.learn(conll("a/a b/b"), CONLL), "The tags in 'tags' are the words themselves; say another column"),
+        (
+            lambda: Tag(tuple(f"T{n}" for n in range(30)), {"scheme": "plain"}).examples(
+                conll("a/NN b/UH"), CONLL, labelled=True
+            ),
+            r"training data: T0, T1, .*, T19 and 10 more; train with",
+        ),
         (lambda: Tag.learn(conll("a/NN b/NN"), CONLL), "only the label 'NN'"),
         (lambda: Tag.learn(conll("a/O"), CONLL, scheme="IOBX"), "no scheme 'IOBX'; choose one of IOB1"),
         (

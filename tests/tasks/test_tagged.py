@@ -147,6 +147,12 @@ SPANS = [
     [[0, 3, "X"]],
     '[[0, 3, "X"]]',
     np.array([[0, 3, "X"]], object),
+    "[{'start': 0, 'end': 3, 'label': 'X'}]",
+    "[(0, 3, 'X')]",
+    [{"start": 0.0, "end": 3.0, "label": "X"}],
+    [{"start": 0, "end": 3, "labels": ["X"]}],
+    [{"id": 4, "start_offset": 0, "end_offset": 3, "label": "X"}],
+    [[0, 3, "X"], [0, 3, "X"]],
 ]
 
 
@@ -190,7 +196,9 @@ def test_spans_come_back_from_characters(data, text):
         ([{"start": 0, "label": "X"}], "must have two whole numbers and a label"),
         ([{"start": 0, "end": 3, "type": "X"}], "must have two whole numbers and a label"),
         ([7], "7 must have two whole numbers and a label"),
-        ("nonsense", "the spans are no JSON"),
+        ("nonsense", r"spans must be a list of \[start, end, label\], but 'nonsense' came; write it as JSON"),
+        ([{"start": 0, "end": 3, "label": ["X", "Y"]}], "must have two whole numbers and a label"),
+        ([{"start": 0, "end": 3.5, "label": "X"}], "must have two whole numbers and a label"),
         (None, "but None came"),
     ],
 )

@@ -97,10 +97,15 @@ def test_what_is_cut_is_said(caplog):
 
 
 def test_a_first_text_that_windows_cannot_hold_is_said(caplog):
-    """Windows move over the second text; of the first, all that leaves room for it stands in each."""
+    """Windows move over the second text; of the first, half a window at most stands in each."""
     with caplog.at_level(logging.WARNING):
         sequences_of([example("the " * 30, "of " * 5)], TOKENIZERS["bert"], Window(12, 2))
-    assert "1 of 1 first texts of pairs are longer than 6 tokens and were cut (the first: line 1)" in caplog.text
+    assert "1 of 1 first texts of pairs are longer than 4 tokens and were cut (the first: line 1)" in caplog.text
+
+
+def test_windows_over_a_pair_of_long_texts_are_few():
+    (windows,) = sequences_of([example("the " * 200, "of " * 200)], TOKENIZERS["bert"], Window(64, 16))
+    assert len(windows) < 16
 
 
 def test_a_short_second_text_takes_no_more_room_than_it_needs(caplog):
@@ -108,7 +113,10 @@ def test_a_short_second_text_takes_no_more_room_than_it_needs(caplog):
     long = [example("the " * 30, "of")]
     with caplog.at_level(logging.WARNING):
         ((cut,),) = sequences_of(long, TOKENIZERS["bert"], Window(24))
-    assert "pass --stride to read second texts whole, in windows" in caplog.text
+    assert "--stride" not in caplog.text  # it would not help
+    with caplog.at_level(logging.WARNING):
+        sequences_of([example("of", "the " * 30)], TOKENIZERS["bert"], Window(24))
+    assert "pass --stride to read second texts whole, in windows; of first ones half a window is read" in caplog.text
     ((window,),) = sequences_of(long, TOKENIZERS["bert"], Window(24, 8))
     assert window == cut
     assert len(window.ids) == 24

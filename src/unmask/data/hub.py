@@ -12,7 +12,7 @@ from unmask.data.source import KINDS, Source, ending_of, is_known, source_of
 from unmask.errors import UserError
 from unmask.sources import card_on_hub, from_hub, listed_on_hub
 
-_SPLITS = {"train", "validation", "valid", "dev", "test"}
+SPLITS = {"train", "validation", "valid", "dev", "test"}
 
 
 def sources_of_dataset(text: str, endings: Collection[str], say: Callable[[str], None] | None) -> list[Source]:
@@ -86,8 +86,8 @@ def _of_split(files: list[PurePosixPath], parts: list[str]) -> list[PurePosixPat
     """The files with these parts in their names, whole if there are any; without a split those of train, or of none."""
     for part in parts:
         exact = [file for file in files if part in (*file.parts[:-1], _folder_of(file), _stem(file))]
-        files = exact or [file for file in files if part in _words(_path_without_ending(file))]
-    if not any(part in _SPLITS or part == _stem(file) for part in parts for file in files):
+        files = exact or [file for file in files if part in words_of_path(_path_without_ending(file))]
+    if not any(part in SPLITS or part == _stem(file) for part in parts for file in files):
         splits = {file: _splits_in(file, parts) for file in files}
         files = [file for file in files if "train" in splits[file]] or [file for file in files if not splits[file]]
     return _best_kind(files)
@@ -105,7 +105,7 @@ def _of_one_folder(name: str, files: list[PurePosixPath], parts: list[str]) -> l
 
 def _refuse_several(name: str, configs: Sequence[str], parts: Sequence[str]) -> NoReturn:
     """Several configs are different data, or the same in different forms: they are never read as one."""
-    splits = [part for part in parts if _words(part) & _SPLITS]
+    splits = [part for part in parts if words_of_path(part) & SPLITS]
     more = f" and {len(configs) - 20} more" if len(configs) > 20 else ""
     raise UserError(
         f"hf:{name} has several configs: {', '.join(configs[:20])}{more}; "
@@ -131,18 +131,18 @@ def _stem(file: PurePosixPath) -> str:
     return re.sub(r"-\d+(?:-of-\d+(?:-[0-9a-f]{16})?)?$", "", name)
 
 
-def _words(text: str) -> set[str]:
-    """`data/train-00000-of-00002` → data, train, of; `train.fr` → train, fr."""
+def words_of_path(text: str) -> set[str]:
+    """The words in the path of a file: `data/train-00000-of-00002` → data, train, of; `train.fr` → train, fr."""
     return set(re.split(r"[^A-Za-z]+", text)) - {""}
 
 
 def _splits_in(file: PurePosixPath, parts: Sequence[str]) -> set[str]:
     """The splits in the name of a file, leaving out the folders that the user named."""
-    return _words("/".join(piece for piece in (*file.parts[:-1], _stem(file)) if piece not in parts)) & _SPLITS
+    return words_of_path("/".join(piece for piece in (*file.parts[:-1], _stem(file)) if piece not in parts)) & SPLITS
 
 
 def _folder_of(file: PurePosixPath) -> str:
     """The folder of a file's config, which holds its splits: `en/train/0.parquet`, `en/train-0.parquet` → en."""
     pieces = (*file.parts[:-1], _stem(file))
-    depth = max((depth for depth, piece in enumerate(pieces) if _words(piece) & _SPLITS), default=0)
+    depth = max((depth for depth, piece in enumerate(pieces) if words_of_path(piece) & SPLITS), default=0)
     return "/".join(pieces[:depth])

@@ -97,6 +97,11 @@ class Records:
     def __iter__(self) -> Iterator[Record]:
         return self._read()
 
+    @property
+    def may_be_said(self) -> list[str]:
+        """The columns, by whatever somebody may call them: those of CoNLL also by their numbers."""
+        return list(dict.fromkeys([*self.names, *(self.sample[0].values if self.sample else ())]))
+
     def all_names(self) -> list[str]:
         """The columns of all records, for which they may be read through; of standard input those that are known."""
         if self.are_certain or self.source == "-":

@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from unmask.data.hub import sources_of_dataset
+from unmask.data.hub import SPLITS, sources_of_dataset, words_of_path
 from unmask.data.source import KINDS, RECORD_ENDINGS, STDIN, Source, is_known, source_of
 from unmask.errors import UserError
 from unmask.files import expanded, file_hash
@@ -70,7 +70,7 @@ def _found(text: str, spool: Path, endings: Collection[str], say: Callable[[str]
         return sources_of_dataset(text, endings, say)
     path = expanded(text)
     if path.is_dir():
-        return _of_folder(path, text, endings)
+        return _of_folder(path, text, endings, say)
     if path.is_file():
         return [source_of(path)]
     if path.exists():
@@ -83,9 +83,16 @@ def _found(text: str, spool: Path, endings: Collection[str], say: Callable[[str]
     raise UserError(f"There is no file {text}.")
 
 
-def _of_folder(folder: Path, text: str, endings: Collection[str]) -> list[Source]:
+def _of_folder(folder: Path, text: str, endings: Collection[str], say: Callable[[str], None] | None) -> list[Source]:
     paths = sorted(path for path in folder.rglob("*") if is_known(path, endings) and path.is_file())
     if not paths:
         known = ", ".join(endings)
         raise UserError(f"The folder {text} holds no file that can be read: {known}, each also with .gz or .zst.")
+    # What is trained on must not be measured with, and a folder often holds both.
+    splits = {split for path in paths for split in words_of_path(path.name) & SPLITS}
+    if say is not None and len(splits) > 1:
+        say(
+            f"{text} is read as a whole: {', '.join(path.name for path in paths[:8])}{' …' if len(paths) > 8 else ''}; "
+            "name one file to train on it alone."
+        )
     return [source_of(path) for path in paths]

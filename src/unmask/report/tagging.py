@@ -95,17 +95,17 @@ def _taken(
     return pairs
 
 
-def tagging_sections(texts: Sequence[TaggedText]) -> list[Section]:
-    """The sections for entities."""
+def tagging_sections(texts: Sequence[TaggedText], *, what: str = "Entities") -> list[Section]:
+    """The sections for entities, or for words that have a label each."""
     found = per_label([text.gold for text in texts], [text.predicted for text in texts])
     rows = [(label, *figures) for label, figures in found.items()]
     shares = frozenset({"Precision", "Recall", "F1"})
-    sections: list[Section] = [Table("Labels", ["Label", "Precision", "Recall", "F1", "Entities"], rows, bars=shares)]
+    sections: list[Section] = [Table("Labels", ["Label", "Precision", "Recall", "F1", what], rows, bars=shares)]
     compared = [compare(text.gold, text.predicted) for text in texts]
-    return [*sections, _kinds(compared), *_confused_labels(compared)]
+    return [*sections, _kinds(compared, what), *_confused_labels(compared, what)]
 
 
-def _kinds(compared: Sequence[Comparison]) -> Table:
+def _kinds(compared: Sequence[Comparison], what: str) -> Table:
     names = {
         "right": "Right",
         "wrong_label": "Right place, wrong label",
@@ -115,15 +115,17 @@ def _kinds(compared: Sequence[Comparison]) -> Table:
         "spurious": "Spurious: predicted, nothing in gold there",
     }
     counts = [(said, sum(len(getattr(one, name)) for one in compared)) for name, said in names.items()]
+    if what != "Entities":  # a word's place is never wrong
+        counts = [(said.partition(":")[0].replace("Right place, wrong", "Wrong"), n) for said, n in counts if n]
     total = max(1, sum(count for _, count in counts))
     rows = [(said, count, count / total) for said, count in counts]
-    return Table("Kinds of errors", ["Entities", "Number", "Share"], rows, bars=frozenset({"Share"}))
+    return Table("Kinds of errors", [what, "Number", "Share"], rows, bars=frozenset({"Share"}))
 
 
-def _confused_labels(compared: Sequence[Comparison]) -> list[Section]:
+def _confused_labels(compared: Sequence[Comparison], what: str) -> list[Section]:
     pairs = Counter((a.label, b.label) for one in compared for a, b in (*one.wrong_label, *one.wrong_both))
     rows = [(*pair, count) for pair, count in pairs.most_common(_MOST_PAIRS)]
-    return [Table("Labels confused most", ["Gold", "Predicted", "Entities"], rows)] if rows else []
+    return [Table("Labels confused most", ["Gold", "Predicted", what], rows)] if rows else []
 
 
 def tagging_errors(texts: Sequence[TaggedText]) -> list[WorstError]:

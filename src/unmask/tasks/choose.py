@@ -218,6 +218,11 @@ def _case_of_letters(labels: Listed[tuple[Any, _Choices]], *, texts: bool) -> st
     return "lower" if all(text.islower() for text in said) else "upper"
 
 
+def _text(said: Any) -> str:
+    whole = _whole(said)
+    return str(said).strip() if whole is None else str(whole)
+
+
 def _whole(said: Any) -> int | None:
     if isinstance(said, float) and said.is_integer():
         said = int(said)  # a column of whole numbers with a gap is one of floats in many tools
@@ -227,7 +232,7 @@ def _whole(said: Any) -> int | None:
 
 def _are_texts(labels: Listed[tuple[Any, _Choices]]) -> bool:
     """Whether every label is the text of one of its choices, though some may look like numbers or letters."""
-    return all(isinstance(said, str) and said.strip() in choices.texts for said, choices in labels)
+    return all(not is_missing(said) and _text(said) in choices.texts for said, choices in labels)
 
 
 def _right(said: Any, choices: _Choices, first: int, *, texts: bool = False) -> int | None:
@@ -236,8 +241,8 @@ def _right(said: Any, choices: _Choices, first: int, *, texts: bool = False) -> 
     With `texts` a text comes before all others.
     """
     text, count, number = str(said).strip(), len(choices.texts), _whole(said)
-    if texts and text in choices.texts:
-        return choices.texts.index(text)
+    if texts and _text(said) in choices.texts:
+        return choices.texts.index(_text(said))
     if text in choices.names:
         return choices.names.index(text)
     if number is not None and 0 <= number - first < count:

@@ -127,17 +127,22 @@ class Tag(Task[TaggedExample, TagAnswer]):
         """
         scheme = None if options.get("scheme") is None else schemes.named(options["scheme"])
         tags: list[list[str]] = []
-        labels, kinds, n_cut = Counter[str](), Counter[str](), 0
+        labels, kinds, n_cut, are_words = Counter[str](), Counter[str](), 0, True
         for record in records:
-            if "tokens" in columns:
-                kinds.update(map(_kind, listed(record, columns["tokens"])))
+            tokens = listed(record, columns["tokens"]) if "tokens" in columns else None
+            kinds.update(map(_kind, tokens or ()))
             if "tags" in columns:
                 tags.append(listed(record, columns["tags"]))
+                are_words = are_words and tags[-1] == tokens
             elif "spans" in columns:
                 text = text_of(record, columns["text"])
                 spans = spans_of(record, columns["spans"], text)
                 labels.update(span.label for span in spans)
                 n_cut += cut_words(spans, words_of(text))
+        if tags and are_words:
+            raise UserError(
+                f"The tags in {columns['tags']!r} are the words themselves; say another column with --tags."
+            )
         if scheme is None and "tags" in columns:
             scheme = schemes.guess_scheme(tags)
             said = "plain labels" if scheme == "plain" else scheme
@@ -186,9 +191,9 @@ class Tag(Task[TaggedExample, TagAnswer]):
         """An error where all tags but O are of another kind, such as parts of speech: they would all be read as O."""
         different = [tag for tag, _ in odd.most_common() if tag != schemes.OUTSIDE]
         if different and all(tag == schemes.OUTSIDE for example in examples for tag in example.tags or ()):
-            some = ", ".join(different[:8]) + (f" and {len(different) - 8} more" if len(different) > 8 else "")
             raise UserError(
-                f"{place}: none of the tags ({some}) is among those of the training data: {', '.join(self.classes)}."
+                f"{place}: none of the tags ({_some(different, 8)}) is among those of the training data: "
+                f"{_some(self.classes)}."
             )
 
     def _example(
@@ -230,7 +235,7 @@ class Tag(Task[TaggedExample, TagAnswer]):
             other = without if schemes.OUTSIDE in self.index else "write one of those for it"
             raise UserError(  # with the word, since the place is that of a whole sentence
                 f"{example.place}: the tag {tag!r} at word {number + 1}, {word!r:.80}, is not among those of the "
-                f"training data: {', '.join(self.classes)}; train with examples of it, or {other}."
+                f"training data: {_some(self.classes)}; train with examples of it, or {other}."
             )
 
     def units(self, examples: Listed[TaggedExample], tokenizer: Tokenizer, window: Window) -> list[Unit]:
@@ -259,8 +264,8 @@ class Tag(Task[TaggedExample, TagAnswer]):
                 units += _windows(number, frame, encoding.ids, windows, (tokens, spans, targets))
         if inexact:
             log.warning(
-                "In %d of %d texts a label begins or ends inside a word or token (first: %s), which then counts as "
-                "whole.",
+                "In %d of %d texts a label begins or ends inside a word or token (first: %s); the whole of it is "
+                "labelled, so such a label cannot be found.",
                 *(len(inexact), len(examples), inexact[0]),
             )
         return units
@@ -354,6 +359,10 @@ class Tag(Task[TaggedExample, TagAnswer]):
             return {**figures, "accuracy": right / max(1, n_words)}
 
         return statistic
+
+
+def _some(tags: Listed[str], most: int = 20) -> str:
+    return ", ".join(tags[:most]) + (f" and {len(tags) - most} more" if len(tags) > most else "")
 
 
 def _kind(token: str) -> str:

@@ -1,6 +1,5 @@
 """Tagged texts: a text, its words by character, and their tags, from tokens, from spans or from plain text."""
 
-import json
 import re
 import sys
 import unicodedata
@@ -19,7 +18,7 @@ from unmask.tasks import schemes
 from unmask.tasks.metrics.entities import Entity
 from unmask.tasks.spans import Span
 from unmask.tasks.texts import text_of
-from unmask.tasks.written import read_list
+from unmask.tasks.written import read_list, read_nested
 from unmask.text.sentences import HAN
 
 # Languages whose words stand without spaces: Chinese characters, their marks, kana, full-width forms.
@@ -152,7 +151,7 @@ def spans_of(record: Record, column: str, text: str) -> list[Entity]:
         text: what they lie in.
     """
     place = record.place
-    spans = sorted(_span(one, text, place) for one in _listed_spans(record, column))
+    spans = sorted({_span(one, text, place) for one in _listed_spans(record, column)})
     for left, right in pairwise(spans):
         if right.start < left.end:
             raise UserError(
@@ -164,26 +163,36 @@ def spans_of(record: Record, column: str, text: str) -> list[Entity]:
 def misplaced(record: Record, column: str, text: str) -> list[str]:
     """What is wrong with spans that bring their own text along, but stand at another."""
     return [
-        f"{text[one['start'] : one['end']]!r} is said to be {one['text']!r}"
+        f"{text[start:end]!r} is said to be {one['text']!r}"
         for one in _listed_spans(record, column)
-        if isinstance(one, Mapping)
-        and isinstance(one.get("text"), str)
-        and one["text"].split() != text[one["start"] : one["end"]].split()
+        if isinstance(one, Mapping) and isinstance(one.get("text"), str)
+        for start, end, _ in [_span(one, text, record.place)]
+        if one["text"].split() != text[start:end].split()
     ]
 
 
 def _listed_spans(record: Record, column: str) -> list[Any]:
     value, place = record.values.get(column), record.place
     if isinstance(value, str):
-        try:
-            value = json.loads(value or "[]")
-        except ValueError as error:
-            raise UserError(f"{place}: the spans are no JSON ({error}): {_shown(value)}.") from None
+        value = read_nested(value) if value.strip() else []
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, list | tuple):
-        raise UserError(f"{place}: spans must be a list of [start, end, label], but {_shown(value)} came.")
-    return list(value)
+        came = _shown(record.values.get(column))
+        raise UserError(f"{place}: spans must be a list of [start, end, label], but {came} came; write it as JSON.")
+    return [_named_parts(one) for one in value]
+
+
+def _named_parts(one: Any) -> Any:
+    """A span with the names of ours, where it has those of doccano or Label Studio; a list of one label is a label."""
+    if not isinstance(one, Mapping):
+        return one
+    found = dict(one)
+    for ours, theirs in (("start", "start_offset"), ("end", "end_offset"), ("label", "labels")):
+        found[ours] = one.get(ours, one.get(theirs))
+    if isinstance(found["label"], list | tuple) and len(found["label"]) == 1:
+        found["label"] = found["label"][0]
+    return found
 
 
 def _span(one: Any, text: str, place: str) -> Entity:
@@ -192,6 +201,7 @@ def _span(one: Any, text: str, place: str) -> Entity:
         parts = [one.get("start"), one.get("end"), one.get("label")]
     else:
         parts = list(one) if isinstance(one, list | tuple | np.ndarray) else []
+    parts = [int(part) if isinstance(part, float) and part.is_integer() else part for part in parts]
     if len(parts) != 3 or not all(isinstance(part, int) for part in parts[:2]) or not _is_label(parts[2]):
         raise UserError(
             f"{place}: {_shown(one)} must have two whole numbers and a label: "
@@ -206,7 +216,7 @@ def _span(one: Any, text: str, place: str) -> Entity:
 
 
 def _is_label(value: Any) -> bool:
-    return value is not None and bool(str(value).strip())
+    return isinstance(value, str | int | float) and bool(str(value).strip())
 
 
 def from_spans(

@@ -17,7 +17,7 @@ from unmask.text import Tokenizer
 log = logging.getLogger("unmask")
 
 _STRIDE = "pass --stride to read them whole, in windows"
-_STRIDE_OF_PAIRS = "pass --stride to read second texts whole, in windows"
+_STRIDE_OF_PAIRS = "pass --stride to read second texts whole, in windows; of first ones half a window is read"
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,9 @@ def sequences_of(
     """
     pairs = [example.pair for example in examples]
     n_texts = 1 if all(pair is None for pair in pairs) else 2
-    remedy = _STRIDE_OF_PAIRS if n_texts > 1 and remedy == _STRIDE else remedy
     texts = [[example.text for example in examples], [pair or "" for pair in pairs]][:n_texts]
     encoded = tokenizer.encode_many(*texts)
-    found, frame = [], None
+    found, frame, helps = [], None, False
     too_long: list[int] = []
     squeezed: list[int] = []
     for number, encoding in enumerate(encoded):
@@ -95,6 +94,7 @@ def sequences_of(
             raise UserError(f"{window.length} tokens hold no text beside {frame.size} special ones; take more.")
         if window.stride is None:
             too_long.append(number)
+            helps = helps or len(parts[-1]) > room // 2
             found.append([frame.around(*shortened(parts, room))])
         else:
             first, last = _shares(parts, room, window.stride)
@@ -102,10 +102,12 @@ def sequences_of(
             left = room - sum(map(len, first))
             windows = cut(len(last), left, window.stride if len(last) > left else 0)
             found.append([frame.around(*first, last[a:b]) for a, b in windows])
+    if n_texts > 1 and remedy == _STRIDE:
+        remedy = _STRIDE_OF_PAIRS if helps else ""
     _tell_of_cut(examples, [len(encoding.ids) for encoding in encoded], too_long, window, remedy)
     if window.stride is not None and n_texts > 1:
         frame = frame or frame_of(tokenizer, n_texts)
-        _tell_of_squeezed(examples, squeezed, window.length - frame.size - window.stride - 1, window)
+        _tell_of_squeezed(examples, squeezed, _most_of_first(window.length - frame.size, window.stride), window)
     _tell_of_empty(examples, window)
     _tell_of_half(examples, window)
     return found
@@ -115,8 +117,13 @@ def _shares(parts: list[list[int]], room: int, stride: int) -> tuple[list[list[i
     """What stands in every window, and what is moved over: of a pair, the first text and the second."""
     *first, last = parts
     # A short second text leaves the first more room than windows over it would.
-    most = max(0, room - stride - 1, room - max(1, len(last)))
+    most = max(_most_of_first(room, stride), room - max(1, len(last)))
     return [text[:most] for text in first], last
+
+
+def _most_of_first(room: int, stride: int) -> int:
+    """How much of a first text stands in every window: if it were more than half, there would be too many windows."""
+    return max(0, min(room - stride - 1, room // 2))
 
 
 def shortened(parts: list[list[int]], room: int) -> list[list[int]]:

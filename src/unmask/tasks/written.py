@@ -46,14 +46,28 @@ def read_object(text: str) -> dict[str, Any] | None:
     >>> read_object("{'text': array(['a'], dtype=object), 'start': [3]}")
     {'text': ['a'], 'start': [3]}
     """
+    found = _read(text)
+    return found if isinstance(found, dict) else None
+
+
+def read_nested(text: str) -> list[Any] | None:
+    """A list of objects or of lists, written in either way; None if it is none.
+
+    >>> read_nested("[{'start': 0, 'end': np.int64(2)}]"), read_nested("[(0, 2, 'ORG')]")
+    ([{'start': 0, 'end': 2}], [(0, 2, 'ORG')])
+    """
+    found = _read(text)
+    return found if isinstance(found, list) else None
+
+
+def _read(text: str) -> Any:
     try:
-        found = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
         try:
-            found = ast.literal_eval(_Bare().visit(ast.parse(text, mode="eval")))
+            return ast.literal_eval(_Bare().visit(ast.parse(text, mode="eval")))
         except _UNREADABLE:
             return None
-    return found if isinstance(found, dict) else None
 
 
 class _Bare(ast.NodeTransformer):

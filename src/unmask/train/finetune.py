@@ -208,9 +208,10 @@ class Tuner:
         """The run for the loop."""
         tuning, total = self.tuning, self.total_steps
         warmup = round(tuning.warmup * total)
+        what = "windows" if len(self.units) > len(self.labelled.train) else "examples"
         log.info(
-            "%s updates of %d examples, %.3g × all %s; learning rate %.2g.",
-            *(f"{total:,}", tuning.batch_size, total / self.per_epoch, f"{len(self.units):,}", self.rate),
+            "%s updates of %d %s, %.3g × all %s; learning rate %.2g.",
+            *(f"{total:,}", tuning.batch_size, what, total / self.per_epoch, f"{len(self.units):,}", self.rate),
         )
         return Job(
             label="fine-tuning",

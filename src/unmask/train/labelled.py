@@ -95,7 +95,8 @@ def read_labelled(data: Data, *, dev_share: float, seed: int, weighted: bool = F
         log.info("No --dev: %s of the %s examples are held out.", f"{len(dev):,}", f"{len(train) + len(dev):,}")
     else:
         dev_records = read_records(data.dev, data.reading, say=log.info)
-        dev_columns = columns_of(data.task, dev_records, {**data.columns, **as_trained(columns, dev_records.names)})
+        trained = as_trained(columns, dev_records.may_be_said)
+        dev_columns = columns_of(data.task, dev_records, {**data.columns, **trained})
         dev = task.examples(dev_records, dev_columns, labelled=True)
         if not dev:
             raise UserError(f"{data.dev} holds no examples.")
