@@ -16,8 +16,9 @@ import numpy as np
 from unmask import backend as backends
 from unmask import sources
 from unmask.backend import Tensor
-from unmask.data.columns import NO_COLUMN, choose_columns
+from unmask.data.columns import choose_columns
 from unmask.data.readers import Record, Records
+from unmask.data.roles import NO_COLUMN
 from unmask.engines.keras import KerasEngine, shape_of
 from unmask.errors import UserError
 from unmask.files import read_json

@@ -8,21 +8,9 @@ from typing import Any
 from unmask.data import contents
 from unmask.data import names as known
 from unmask.data.readers import Record
+from unmask.data.roles import ROLES, Roles, shown
 from unmask.errors import UserError
 
-ROLES: dict[str, tuple[str, ...]] = {
-    "classify": ("text", "pair", "label"),
-    "regress": ("text", "pair", "label"),
-    "tag": ("text", "tokens", "tags", "spans"),
-    "read": ("question", "context", "answers", "id"),
-    "choose": ("context", "question", "choices", "label"),
-}
-"""The roles that columns have in each task."""
-ANSWERS = ("label", "tags", "spans", "answers")
-"""Those of the right answer, which nobody looks at where a model answers."""
-NO_COLUMN = ""
-"""What is said for a role that no column is to play; people say "none"."""
-_NONE = (NO_COLUMN, "none")
 _PART = re.compile(r"_[a-z]$|_?\d+$")
 """What tells the parts of one question from another: `subtask_a`, `label_1`."""
 
@@ -50,14 +38,14 @@ def choose_columns(
         labelled: whether the role that holds the right answer must be played, as in training; else a column that is
             said to play it only is not guessed for another role.
     """
-    roles = _Roles(task, names, sample, said or {}, labelled=labelled)
+    roles = Roles(task, names, sample, said or {}, labelled=labelled)
     {"classify": _of_texts, "regress": _of_texts, "tag": _of_tags, "read": _of_questions, "choose": _of_choices}[task](
         roles
     )
     roles.refuse_bytes()
     guessed = [role for role in ROLES[task] if role in roles.guessed]
     if say is not None and guessed:
-        first, *parts = [f"{role} from {_shown(roles.guessed[role])}" for role in guessed]
+        first, *parts = [f"{role} from {shown(roles.guessed[role])}" for role in guessed]
         flags = ", ".join(f"--{role}" for role in guessed)
         verb = "are" if guessed[0].endswith("s") else "is"
         first = first.replace(" from ", f" {verb} taken from ", 1)
@@ -65,150 +53,7 @@ def choose_columns(
     return {role: roles.found[role] for role in ROLES[task] if role in roles.found}
 
 
-def _shown(column: str) -> str:
-    return f"column {column}" if column.isdecimal() else repr(column)
-
-
-class _Roles:
-    """Roles and the columns that were found for them so far."""
-
-    def __init__(
-        self, task: str, names: Sequence[str], sample: Sequence[Record], said: Mapping[str, Any], *, labelled: bool
-    ) -> None:
-        if task not in ROLES:
-            raise UserError(f"There is no task {task!r}; choose among {', '.join(ROLES)}.")
-        self.task, self.names, self.labelled = task, list(names), labelled
-        self.also = set(sample[0].values) if sample else set()
-        """What may be said besides: CoNLL columns by their numbers, those of tokens and tags too."""
-        self.places = [record.place for record in sample]
-        self.values = {name: [_value(record, name) for record in sample] for name in names}
-        self.bytes = {name for name, values in self.values.items() if any(isinstance(value, bytes) for value in values)}
-        """Columns that hold no text, such as images, or text in another encoding."""
-        self.empty = {
-            name for name, values in self.values.items() if name.isdecimal() and values and not contents.filled(values)
-        }
-        """Columns without a name and without content, which spreadsheets leave behind."""
-        self.plain = {known.plain(name): name for name in reversed(self.names)}
-        self.found: dict[str, str] = {}
-        self.guessed: dict[str, str] = {}
-        self.unwanted: set[str] = set()
-        self.answers: set[str] = set()
-        """Columns of answers that are not looked at."""
-        for role, column in said.items():
-            if column is None:
-                continue
-            if role not in ROLES[task]:
-                wanted = ", ".join(f"--{one}" for one in ROLES[task])
-                raise UserError(f"--{role} has no meaning for {task}, which knows {wanted}.")
-            # A column may be named `none`, as a label is; a second text hardly is, and then it has a number.
-            if column in _NONE and (role == "pair" or column not in self.names):
-                self.unwanted.add(role)
-            elif not labelled and role in ANSWERS:
-                name = self._said(role, column)
-                self.answers.update((name, *name.split(",")))
-            else:
-                self.found[role] = self._said(role, column)
-        self._refuse_double()
-
-    def _refuse_double(self) -> None:
-        taken: dict[str, str] = {}
-        for role, column in self.found.items():
-            for name in column.split(",") if column not in self.names else [column]:
-                if (other := taken.setdefault(name, role)) != role:
-                    raise UserError(f"--{other} and --{role} are both {name!r}; each needs a column of its own.")
-
-    def _said(self, role: str, column: Any) -> str:
-        wanted = [column] if not isinstance(column, list | tuple) else list(column)
-        if role in ("choices", "label") and len(wanted) == 1 and wanted[0] not in self.names:
-            wanted = [part.strip() for part in str(wanted[0]).split(",")]
-        return ",".join(self._existing(role, str(name)) for name in wanted)
-
-    def _existing(self, role: str, name: str) -> str:
-        if name in self.names or name in self.also:
-            return name
-        if name.isdecimal() and 1 <= int(name) <= len(self.names):
-            return self.names[int(name) - 1]
-        raise UserError(f"There is no column {name!r} for --{role}, only {', '.join(self.names) or 'none'}.")
-
-    def open(self, role: str) -> bool:
-        """Whether a column is still to be found for the role."""
-        return role not in self.found and role not in self.unwanted
-
-    def free(self) -> list[str]:
-        """The columns that play no role yet."""
-        taken = {name for column in self.found.values() for name in (column, *column.split(","))}
-        free = [name for name in self.names if name not in taken | self.empty]
-        # If there is no other column, it must be what is asked, whatever had its number in training.
-        return [name for name in free if name not in self.answers] or free
-
-    def guess(self, role: str, column: str | None) -> bool:
-        """Gives the role to a column, if there is one and nothing was said of the role."""
-        if column is None or not self.open(role):
-            return False
-        self.found[role] = self.guessed[role] = column
-        return True
-
-    def by_name(self, likely: Sequence[str], test: Callable[[list[Any]], bool] = lambda _: True) -> str | None:
-        """The free column with the likeliest name whose values pass a test."""
-        free = set(self.free()) - self.bytes
-        named = (self.plain[name] for name in likely if name in self.plain)
-        return next((name for name in named if name in free and test(self.values[name])), None)
-
-    def by_ending(self, endings: Sequence[str], test: Callable[[list[Any]], bool] = lambda _: True) -> list[str]:
-        """The free columns whose values pass a test and whose names end in the likeliest word that any ends in."""
-        names = [name for name in self.free() if name not in self.bytes and not known.is_measure(name)]
-        names = [name for name in names if test(self.values[name])]
-        found = ([name for name in names if known.ends_in(name, word)] for word in endings)
-        return next(filter(None, found), [])
-
-    def must(self, role: str) -> None:
-        """Asks for the column of a role that none was found for."""
-        if not self.open(role):
-            return
-        names, free = ", ".join(self.names), ", ".join(self.free())
-        if free and role == "choices":
-            raise UserError(
-                f"Where are the choices? Say --choices with a column of lists, or several, a,b,c, of {free}."
-            )
-        if free:
-            raise UserError(f"Which column holds the {role}? Say --{role} with one of {free}.")
-        said = [f"the {one} is {_shown(column)}" for one, column in self.found.items() if one not in self.guessed]
-        if said:
-            raise UserError(
-                f"No column is left for the {role}: {' and '.join(said)}, and there are only {names}; each role needs "
-                "a column of its own."
-            )
-        raise UserError(f"There is no column for the {role}, only {names}; the data must have one.")
-
-    def must_fit(self, role: str, likely: Sequence[str], test: Callable[[list[Any]], bool], what: str) -> None:
-        """Tells what is wrong with the column that has a name for the role, or is the only one left."""
-        free = self.free()
-        name = self.by_name(likely) or (free[0] if len(free) == 1 else None)
-        if not self.open(role) or name is None:
-            return
-        begin, values = f"No column holds {what}s for the {role}: {name!r} looks like the one, but", self.values[name]
-        for value, place in zip(values, self.places, strict=True):
-            if contents.filled([value]) and not test([value]):
-                remedy = contents.without_comma(str(value)) or f"mend it, or say another column with --{role}"
-                raise UserError(f"{begin} {str(value)[:60]!r} ({place}) is no {what}; {remedy}.")
-        if n_empty := len(values) - len(contents.filled(values)):
-            raise UserError(f"{begin} {n_empty} of its first {len(values)} are empty; leave those out.")
-
-    def refuse_bytes(self) -> None:
-        """What a model is to read must be text."""
-        for role, column in self.found.items():
-            for name in self.bytes.intersection((column, *column.split(","))):
-                raise UserError(
-                    f"The column {name!r} for --{role} holds bytes that cannot be read as text; give its --encoding, "
-                    "such as gb18030, big5, utf-16 or latin-1, or another column."
-                )
-
-
-def _value(record: Record, name: str) -> Any:
-    return record.values.get(name)
-
-
-def _of_texts(roles: _Roles) -> None:
+def _of_texts(roles: Roles) -> None:
     """Text, pair and label."""
     if roles.labelled:
         roles.guess("label", _label_by_name(roles))
@@ -230,7 +75,7 @@ def _of_texts(roles: _Roles) -> None:
         roles.must("label")
 
 
-def _guess_pair(roles: _Roles) -> None:
+def _guess_pair(roles: Roles) -> None:
     for first, _ in known.PAIRS:
         column = roles.plain.get(first)
         if column in roles.free() and (second := _second_of(roles, str(column))):
@@ -239,13 +84,13 @@ def _guess_pair(roles: _Roles) -> None:
             return
 
 
-def _second_of(roles: _Roles, text: str) -> str | None:
+def _second_of(roles: Roles, text: str) -> str | None:
     """The column that is read together with this one, by their names."""
     seconds = [second for first, second in known.PAIRS if first == known.plain(text)]
     return roles.by_name(seconds)
 
 
-def _guess_text_by_name(roles: _Roles) -> None:
+def _guess_text_by_name(roles: Roles) -> None:
     """A name that is known comes before one that ends in a known word, and a title after both."""
     if roles.guess("text", roles.by_name(known.FULL_TEXT, contents.are_words)):
         return
@@ -255,7 +100,7 @@ def _guess_text_by_name(roles: _Roles) -> None:
     roles.guess("text", ended[0] if ended else roles.by_name(known.TITLES, contents.are_words))
 
 
-def _refuse_half(roles: _Roles) -> None:
+def _refuse_half(roles: Roles) -> None:
     """A model that is given half a pair learns to guess, and nobody notices."""
     text = roles.guessed.get("text")
     if text is None or known.plain(text) not in known.FIRST_HALVES or not roles.open("pair"):
@@ -268,7 +113,7 @@ def _refuse_half(roles: _Roles) -> None:
         )
 
 
-def _guess_text_by_content(roles: _Roles) -> None:
+def _guess_text_by_content(roles: Roles) -> None:
     texts = [name for name in roles.free() if contents.are_texts(roles.values[name])]
     if not texts and len(roles.free()) == 1:
         texts = roles.free()
@@ -285,7 +130,7 @@ def _guess_text_by_content(roles: _Roles) -> None:
             roles.guess("text", second)
 
 
-def _label_by_name(roles: _Roles) -> str | None:
+def _label_by_name(roles: Roles) -> str | None:
     """A name that is known, or the first one that ends in a known word: the whole is judged before its parts.
 
     What is measured is a class only if no column of classes has such a name.
@@ -301,7 +146,7 @@ def _label_by_name(roles: _Roles) -> str | None:
     return named or roles.by_name(known.LABEL, contents.are_labels)
 
 
-def _label_by_content(roles: _Roles) -> str | None:
+def _label_by_content(roles: Roles) -> str | None:
     """Among the other columns one of numbers for regression, of few values for classes.
 
     Counts, dates and the like are taken only if nothing else is there, not even a label of the wrong kind by its name.
@@ -331,7 +176,7 @@ def _numbers_of_classes(columns: Mapping[str, list[Any]]) -> list[str]:
     return [n for n in numbers if contents.are_grades(columns[n]) or contents.n_different(columns[n]) <= least]
 
 
-def _likeliest_label(roles: _Roles, names: Sequence[str]) -> str | None:
+def _likeliest_label(roles: Roles, names: Sequence[str]) -> str | None:
     """Of columns that may be the label the last one, as most files have it, if they have no names.
 
     With names it is the only one behind the text, or the first of those that are parts, such as `subtask_a`; of others
@@ -347,7 +192,7 @@ def _likeliest_label(roles: _Roles, names: Sequence[str]) -> str | None:
     return chosen[0]
 
 
-def _of_tags(roles: _Roles) -> None:
+def _of_tags(roles: Roles) -> None:
     """Tokens and tags, or a text and spans."""
     if {"tokens", "spans"} <= roles.found.keys() and "tags" not in roles.found:
         raise UserError(
@@ -374,12 +219,12 @@ def _of_tags(roles: _Roles) -> None:
     roles.must("spans")
 
 
-def _only_text(roles: _Roles) -> str | None:
+def _only_text(roles: Roles) -> str | None:
     texts = [name for name in roles.free() if contents.are_texts(roles.values[name])]
     return texts[0] if len(texts) == 1 else None
 
 
-def _of_questions(roles: _Roles) -> None:
+def _of_questions(roles: Roles) -> None:
     """Question, context, answers and id."""
     roles.guess("question", roles.by_name(known.QUESTION))
     roles.must("question")
@@ -392,7 +237,7 @@ def _of_questions(roles: _Roles) -> None:
         roles.found["id"] = column  # an id changes nothing, so it is not worth saying
 
 
-def _of_choices(roles: _Roles) -> None:
+def _of_choices(roles: Roles) -> None:
     """Choices in a list or in a column each, the right one, and what they go on from."""
     roles.guess("choices", _several(roles) or roles.by_name(known.CHOICES, contents.are_lists))
     roles.must("choices")
@@ -406,7 +251,7 @@ def _of_choices(roles: _Roles) -> None:
         roles.must("context")
 
 
-def _several(roles: _Roles) -> str | None:
+def _several(roles: Roles) -> str | None:
     """`ending0` to `ending3`: choices in a column each."""
     stems: dict[str, list[str]] = {}
     for name in roles.free():

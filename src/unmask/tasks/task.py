@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from unmask.data.columns import ANSWERS, NO_COLUMN
+from unmask.data.roles import ANSWERS, NO_COLUMN
 from unmask.errors import UserError
 from unmask.tasks.metrics.bootstrap import Statistic, of_all
 from unmask.tasks.remarks import Tell, tell
